@@ -5,7 +5,7 @@
 PYTHON  ?=
 VENV    := .venv
 BIN     := $(VENV)/bin
-PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 WORKERS ?= auto
 ARGS    ?=
 COMPILE  = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -54,12 +54,14 @@ clean: ## Remove what the other targets made, the cached API server aside
 
 # kuik alone, as somebody who runs it needs it; hatchling is there for the installation from the checkout
 $(VENV)/run: requirements.txt requirements-build.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --require-hashes -r requirements.txt -r requirements-build.txt
-	$(PIP) install --no-build-isolation --no-deps -e .
+	@echo "Installing kuik into $(VENV)"
+	@$(PIP) install --require-hashes -r requirements.txt -r requirements-build.txt
+	@$(PIP) install --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(VENV)/dev: requirements-dev.txt $(VENV)/run
-	$(PIP) install --require-hashes -r requirements-dev.txt
+	@echo "Installing what tests and checks need into $(VENV)"
+	@$(PIP) install --require-hashes -r requirements-dev.txt
 	@touch $@
 
 $(VENV)/bin/python:
