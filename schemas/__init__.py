@@ -1,12 +1,12 @@
-"""The shapes of everything that kuik reads and writes: JSON Schemas, and the CustomResourceDefinitions made from them.
+"""The shapes of everything that kuik reads and writes: JSON Schemas, and CustomResourceDefinitions made from them.
 
-The JSON Schemas are the one source. They travel in the wheel, so that ``kuik schema`` and ``kuik crds`` work anywhere, and
-the compiler holds its input against the same files that an editor uses. The CustomResourceDefinitions are computed from
-them; the files in ``crds/`` are that computation, committed for those who apply them with kubectl, and a test keeps
-them equal.
+The JSON Schemas are the one source. They travel in the wheel, so that ``kuik schema`` and ``kuik crds`` work anywhere,
+and the compiler holds its input against the same files that an editor uses. The CustomResourceDefinitions are
+computed from them; the files in ``crds/`` are what comes out, committed for those who apply them with kubectl, and
+a test keeps the two equal.
 
-Custom formats (``go-duration``, ``image-prefix``, …) name rules that a regular expression can't say whole. A ``pattern`` beside
-a ``format`` lets through everything that the format allows, and is there for editors and for the API server.
+Custom formats (``go-duration``, ``image-prefix``, …) name rules that a regular expression can't say whole.
+A ``pattern`` beside a ``format`` lets through whatever the format allows; it is there for editors and the API server.
 Annotations: ``x-not-built`` and ``x-unsupported`` stand at what is known and refused, and hold the words that say why;
 ``x-conditions`` lists the conditions of a status with their reasons.
 """
