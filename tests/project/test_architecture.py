@@ -87,7 +87,7 @@ def impurities(tree: ast.AST) -> list[str]:
                 found.append(f"line {node.lineno}: .{name}()")
             case ast.Attribute(value=ast.Name(id="sys"), attr="stdin" | "stdout" | "stderr" | "argv" as name):
                 found.append(f"line {node.lineno}: sys.{name}")
-            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name not in {"path"}:
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name != "path":
                 found.append(f"line {node.lineno}: os.{name}")
     return found
 
