@@ -1,0 +1,1 @@
+"""Text in, a window plan and diagnostics out: a pure function, without network, clock or state."""

@@ -1,0 +1,47 @@
+"""Rules about registry hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from compiler.config import Config, insecure_hosts
+from compiler.diagnostics import Code, Diagnostic
+from compiler.plan import Plan
+from compiler.reference import InvalidReference, canonical_host
+from compiler.source import Document
+
+__all__ = ["one_spelling_a_host", "somebody_reads_every_host"]
+
+
+def one_spelling_a_host(document: Document) -> Iterator[Diagnostic]:
+    """Refuse two keys of ``registries`` that name one host: one quota is one host key."""
+    value = document.value
+    entries = value.get("registries") if isinstance(value, dict) else None
+    if not isinstance(entries, dict):
+        return
+    insecure = insecure_hosts(entries)
+    first = dict[str, str]()
+    place = document.place / "registries"
+    for written in entries:
+        if written == "default" or not isinstance(written, str):
+            continue
+        try:
+            host = canonical_host(written, insecure)
+        except InvalidReference:
+            continue  # the schema's check of this key says so
+        if host in first:
+            other = (place / first[host]).position(key=True)
+            message = f'"{written}" is the host {host}, which line {other.line} configures as "{first[host]}"'
+            yield (place / written).error(Code.DUPLICATE_HOST, message, "join the two entries", key=True)
+        first.setdefault(host, written)
+
+
+def somebody_reads_every_host(config: Config, plan: Plan) -> Iterator[Diagnostic]:
+    """Warn of a configured host that no ring and no queue reads."""
+    read = [h.host for h in plan.hosts if h.check.rings or h.copy.queues]
+    for host, place in config.places.items():
+        if host not in read:
+            close = get_close_matches(host, [h for h in read if h not in config.hosts], 1, 0.8)
+            remedy = f'did you mean "{close[0]}"?' if close else ""
+            yield place.warning(Code.UNUSED_HOST, f"nothing in the input is read from {host}", remedy, key=True)

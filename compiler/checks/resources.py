@@ -1,0 +1,99 @@
+"""Rules about resources among each other and in themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from compiler.diagnostics import Code, Diagnostic
+from compiler.globs import never_matches
+from compiler.model import NAMESPACE_NAME, Model
+from compiler.prefixes import nests
+from compiler.resources import ImageMirror, Resource
+from compiler.selectors import selector_errors
+from compiler.source import Object
+
+__all__ = [
+    "destinations_do_not_nest",
+    "globs_can_match",
+    "namespaces_are_known",
+    "one_form_of_prefix",
+    "selectors_are_sound",
+    "unique_names",
+]
+
+
+def selectors_are_sound(found: Object) -> Iterator[Diagnostic]:
+    """Refuse a selector that Kubernetes refuses, beyond what the schema says of it."""
+    spec: Any = found.value.get("spec")
+    for name in ("podSelector", "namespaceSelector"):
+        for path, message in selector_errors(spec.get(name) if isinstance(spec, dict) else None):
+            yield (found.place / "spec" / name).at(path).error(Code.INVALID_SELECTOR, f"{name}: {message}")
+
+
+def one_form_of_prefix(found: Object) -> Iterator[Diagnostic]:
+    """Refuse a list of alternatives that mixes groups of repositories with single ones."""
+    spec: Any = found.value.get("spec")
+    entries = spec.get("alternatives") if isinstance(spec, dict) else None
+    prefixes = [e.get("imagePrefix") if isinstance(e, dict) else None for e in entries or ()]
+    groups = [p.endswith("/") for p in prefixes if isinstance(p, str)]
+    for index, (before, here) in enumerate(pairwise(groups), 1):
+        if before != here:
+            place = found.place / "spec" / "alternatives" / index / "imagePrefix"
+            one, other = ("a group of repositories", "one repository") if here else ("one repository", "a group")
+            message = f'"{prefixes[index]}" covers {one}, the entry before it {other}'
+            yield place.error(Code.MIXED_PREFIXES, message, 'end all prefixes of a list with "/", or none')
+            return
+
+
+def unique_names(resources: Sequence[Resource]) -> Iterator[Diagnostic]:
+    """Refuse a resource that is there twice."""
+    first = dict[str, Resource]()
+    for resource in resources:
+        if resource.owner in first:
+            other = first[resource.owner].place.position()
+            message = f"{resource.owner} is here a second time; the first is at {other.file}:{other.line}"
+            yield (resource.place / "metadata" / "name").error(
+                Code.DUPLICATE_RESOURCE, message, "rename one of the two"
+            )
+        first.setdefault(resource.owner, resource)
+
+
+def destinations_do_not_nest(mirrors: Sequence[ImageMirror]) -> Iterator[Diagnostic]:
+    """Refuse mirrors of which one writes where another does, or below."""
+    for index, mirror in enumerate(mirrors):
+        for other in mirrors[:index]:
+            if nests(mirror.path, other.path) and mirror.name != other.name:
+                relation = "is also that" if mirror.path == other.path else "overlaps with that"
+                message = f'the destination "{mirror.path}" {relation} of {other.owner}'
+                place = mirror.place / "spec" / "destination" / "path"
+                remedy = "give each mirror a path of its own"
+                yield place.error(Code.NESTED_DESTINATIONS, f"{message} ({other.path})", remedy)
+
+
+def namespaces_are_known(model: Model) -> Iterator[Diagnostic]:
+    """Warn of a namespaceSelector that asks for labels of a Namespace that isn't in the input."""
+    unknown = sorted({w.namespace for w in model.workloads} - set(model.namespaces))
+    if not unknown:
+        return
+    names = ", ".join(unknown[:3]) + (f" and {len(unknown) - 3} more" if len(unknown) > 3 else "")
+    for resource in model.resources:
+        keys = sorted(set(resource.selection.namespaces.keys()) - {NAMESPACE_NAME})
+        if keys:
+            message = (
+                f"{resource.owner} selects namespaces by {', '.join(keys)}, but the input lacks the Namespace {names}"
+            )
+            place = resource.place / "spec" / "namespaceSelector"
+            remedy = "add the Namespace objects to the input; until then they count as without these labels"
+            yield place.warning(Code.UNKNOWN_NAMESPACE_LABELS, message, remedy)
+
+
+def globs_can_match(found: Object) -> Iterator[Diagnostic]:
+    """Warn of a glob that can match no canonical name."""
+    spec: Any = found.value.get("spec")
+    globs = spec.get("excludeImages") if isinstance(spec, dict) else None
+    for index, glob in enumerate(globs or ()):
+        reason = never_matches(glob) if isinstance(glob, str) else None
+        if reason is not None:
+            yield (found.place / "spec" / "excludeImages" / index).warning(Code.GLOB_NEVER_MATCHES, reason)

@@ -1,0 +1,7 @@
+"""Text in, documents with positions out: the only importer of YAML parsers."""
+
+from compiler.source.documents import Document, Object, Place, flatten, read_documents
+from compiler.source.text import Text, decode
+from compiler.source.yaml11 import may_hold_1_1, read_by_1_1
+
+__all__ = ["Document", "Object", "Place", "Text", "decode", "flatten", "may_hold_1_1", "read_by_1_1", "read_documents"]

@@ -1,0 +1,1 @@
+"""Executes window plans: the outer half of kuik, above the compiler."""

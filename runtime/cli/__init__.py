@@ -1,0 +1,1 @@
+"""The command line: the outermost layer, which imports what a command needs when it is called."""

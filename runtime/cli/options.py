@@ -1,0 +1,108 @@
+"""Options that commands share, and what becomes of them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO, TypeVar
+
+import click
+from compiler.render.text import render_diagnostics
+
+from compiler.compilation import Compilation, compile_plan
+from compiler.diagnostics import Diagnostic, Severity
+from compiler.source import Text
+from runtime.files import STDIN, read_file, read_files
+
+__all__ = ["Inputs", "colored", "compile_inputs", "count", "input_options", "report"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What -c, -f and --exclude say."""
+
+    config: str | None
+    paths: tuple[str, ...]
+    exclude: tuple[str, ...]
+
+
+def input_options(command: _F) -> _F:
+    """Add -c, -f and --exclude to a command, which gets them as ``config``, ``paths`` and ``exclude``."""
+    for option in reversed(
+        (
+            click.option(
+                "-c",
+                "--config",
+                metavar="FILE",
+                help="The configuration. Without it, the defaults hold for every host.",
+            ),
+            click.option(
+                "-f",
+                "--filename",
+                "paths",
+                metavar="PATH",
+                multiple=True,
+                help="A file, a folder (with all below it) or - for standard input, holding resources and workloads. Repeatable.",
+            ),
+            click.option(
+                "--exclude",
+                metavar="GLOB",
+                multiple=True,
+                help="Leave out files whose path, name or folder matches, such as 'charts/*'. Repeatable.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def compile_inputs(inputs: Inputs) -> Compilation:
+    """Read and compile what a command was given; what can't be read is among the diagnostics.
+
+    Raises:
+        click.UsageError: standard input is named twice.
+    """
+    if inputs.config == STDIN and STDIN in inputs.paths:
+        raise click.UsageError("standard input can't be both the configuration and a manifest")
+    # one big allocation and then the end of the process: collecting garbage on the way only costs time
+    gc.disable()
+    config, unread = None, list[Diagnostic]()
+    if inputs.config is not None:
+        read = read_file(inputs.config)
+        if isinstance(read, Text):
+            config = read
+        else:
+            unread.append(read)
+    files = read_files(inputs.paths, exclude=inputs.exclude, besides=inputs.config)
+    compilation = compile_plan(config, files.texts)
+    diagnostics = sorted([*unread, *files.diagnostics, *compilation.diagnostics], key=lambda d: d.sort_key)
+    refused = any(d.severity is Severity.ERROR for d in diagnostics)
+    plan = None if refused else compilation.plan
+    return Compilation(plan, tuple(diagnostics), compilation.model, compilation.counts)
+
+
+def report(diagnostics: Sequence[Diagnostic], stream: TextIO | None = None) -> None:
+    """Print diagnostics for people, to standard error unless told otherwise."""
+    stream = stream or sys.stderr
+    if diagnostics:
+        stream.write(render_diagnostics(diagnostics, color=colored(stream)))
+
+
+def count(diagnostics: Sequence[Diagnostic]) -> str:
+    """Count errors and warnings: ``2 errors, 1 warning``."""
+    words = []
+    for severity in Severity:
+        number = sum(d.severity is severity for d in diagnostics)
+        if number:
+            words.append(f"{number} {severity}{'' if number == 1 else 's'}")
+    return ", ".join(words) or "no errors"
+
+
+def colored(stream: TextIO) -> bool:
+    """Say whether a stream takes colours: a terminal, unless NO_COLOR is set (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")

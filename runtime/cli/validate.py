@@ -1,0 +1,50 @@
+"""``kuik validate``: the diagnostics, without a plan."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from compiler.diagnostics import Severity
+from runtime.cli.options import Inputs, compile_inputs, count, input_options, report
+
+__all__ = ["command"]
+
+
+@click.command("validate")
+@input_options
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json", "github"]), default="text", show_default=True, help="The form."
+)
+@click.option("--strict", is_flag=True, help="Fail on warnings too.")
+def command(config: str | None, paths: tuple[str, ...], exclude: tuple[str, ...], output: str, *, strict: bool) -> int:
+    """Say what is wrong with a configuration and manifests.
+
+    Exits with 1 when there are errors. Mistakes in workloads, which are somebody else's, are warnings.
+
+    \b
+    Examples:
+      kuik validate -c config.yaml -f manifests/
+      kubectl get imagemonitors,imagemirrors -o yaml | kuik validate -f - --strict
+      kuik validate -c config.yaml -f manifests/ -o github
+    """
+    compilation = compile_inputs(Inputs(config, paths, exclude))
+    diagnostics = compilation.diagnostics
+    if output == "json":
+        from compiler.render.diagnostics_json import render_diagnostics
+
+        sys.stdout.write(render_diagnostics(diagnostics))
+    elif output == "github":
+        from compiler.render.github import render_diagnostics
+
+        sys.stdout.write(render_diagnostics(diagnostics))
+    else:
+        report(diagnostics, sys.stdout)
+    counts = compilation.counts
+    click.echo(
+        f"{count(diagnostics)} in {counts.texts} files: {counts.resources} resources, {counts.workloads} workloads",
+        err=True,
+    )
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return 1 if any(d.severity in failing for d in diagnostics) else 0

@@ -1,0 +1,146 @@
+"""Reads the files that a command is given: the compiler itself opens none."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from compiler.diagnostics import Code, Diagnostic, Position, Severity
+from compiler.source import Text, decode
+
+__all__ = ["STDIN", "Files", "read_file", "read_files"]
+
+STDIN: Final = "-"
+
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_LARGEST: Final = 1 << 30
+"""Bytes; more than any cluster prints, and what keeps a device or an endless pipe from filling the memory."""
+
+
+@dataclass(slots=True)
+class Files:
+    """The texts that were read, in a stable order, and what could not be read."""
+
+    texts: list[Text] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def read_files(paths: Sequence[str], *, exclude: Sequence[str] = (), besides: str | None = None) -> Files:
+    """Read files, folders and standard input.
+
+    Folders are read with all folders in them: what ends in .yaml, .yml or .json and whose name, and that of every
+    folder on the way, does not begin with a dot. Links are followed; a folder is read once, however it is reached.
+
+    Args:
+        paths: as the user gave them; ``-`` is standard input.
+        exclude: globs; a file is left out when its path, its name or a folder of its path matches one.
+        besides: a file that is not read although it lies in a folder: the configuration.
+    """
+    files = Files()
+    skip = _identity(besides) if besides is not None else None
+    for path in dict.fromkeys(paths):
+        if path == STDIN:
+            _add(files, _read_stdin())
+        elif os.path.isdir(path):
+            for found in _walk(path, files, set()):
+                if not _excluded(found, exclude) and _identity(found) != skip:
+                    _add(files, read_file(found))
+        elif not _excluded(path, exclude):
+            _add(files, read_file(path), named=True)
+    return files
+
+
+def read_file(path: str) -> Text | Diagnostic:
+    """Read one file, or standard input for ``-``; a diagnostic says why that can't be done."""
+    if path == STDIN:
+        return _read_stdin()
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  a path such as /dev/fd/63 is no business of pathlib's
+            content = file.read(_LARGEST + 1)
+    except OSError as error:
+        return _unreadable(path, error)
+    return _decode(path, content)
+
+
+def _read_stdin() -> Text | Diagnostic:
+    if sys.stdin is None:
+        return _error("<stdin>", Code.UNREADABLE, "standard input is closed")
+    return _decode("<stdin>", sys.stdin.buffer.read(_LARGEST + 1), is_stream=True)
+
+
+def _decode(name: str, content: bytes, *, is_stream: bool = False) -> Text | Diagnostic:
+    if len(content) > _LARGEST:
+        return _error(name, Code.TOO_LARGE, "this file is larger than 1 GiB")
+    return decode(name, content, is_stream=is_stream)
+
+
+def _add(files: Files, read: Text | Diagnostic, *, named: bool = False) -> None:
+    if isinstance(read, Diagnostic):
+        files.diagnostics.append(read)
+        return
+    if not read.content.strip() and (named or read.is_stream):
+        what = "standard input is empty" if read.is_stream else "this file is empty"
+        remedy = "see whether the command in front of the pipe has failed" if read.is_stream else ""
+        files.diagnostics.append(Diagnostic(Severity.WARNING, Code.EMPTY_INPUT, what, Position(read.name), remedy))
+    files.texts.append(read)
+
+
+def _walk(folder: str, files: Files, seen: set[tuple[int, int]]) -> Iterator[str]:
+    """Give the files of a folder in code-point order of their paths; a loop of links ends where it began."""
+    try:
+        identity = _identity(folder)
+        if identity is None or identity in seen:
+            return
+        seen.add(identity)
+        entries = sorted(os.scandir(folder), key=lambda e: e.name)
+    except OSError as error:
+        files.diagnostics.append(_unreadable(folder, error))
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if os.path.isdir(entry.path):
+            yield from _walk(entry.path, files, seen)
+        elif entry.name.endswith(_SUFFIXES) and _is_regular(entry.path, files):
+            yield entry.path
+
+
+def _is_regular(path: str, files: Files) -> bool:
+    """Say whether a path is a file; a pipe or a device in a folder would never end, a dangling link is told."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
+    except OSError as error:
+        files.diagnostics.append(_unreadable(path, error))
+        return False
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _excluded(path: str, globs: Sequence[str]) -> bool:
+    names = [str(part) for part in (Path(path), *Path(path).parents)]
+    return any(fnmatchcase(name, pattern) for glob in globs for name in names for pattern in (glob, f"*/{glob}"))
+
+
+def _unreadable(path: str, error: OSError) -> Diagnostic:
+    reason = {
+        FileNotFoundError: "there is no such file or folder",
+        PermissionError: "it may not be read by this user",
+        IsADirectoryError: "it is a folder",
+    }.get(type(error), (error.strerror or str(error)).lower())
+    return _error(path, Code.UNREADABLE, f"this can't be read: {reason}")
+
+
+def _error(name: str, code: Code, message: str) -> Diagnostic:
+    return Diagnostic(Severity.ERROR, code, message, Position(name))
