@@ -2,7 +2,8 @@
 
 Every duration in kuik is an ``int`` of nanoseconds: the grid of windows is exact after a year (page 1, W2), two series
 with intervals of 1.1 s and 11 s meet at the same instant, and nothing is lost between Go's form and ours.
-The grammar and the limits are those of Go's ``time.ParseDuration`` and ``Duration.String``.
+The grammar, the limits and the rounding of fractions are those of Go's ``time.ParseDuration``, the form is that of
+``Duration.String``: a text means here what it means to every other controller of the cluster.
 """
 
 from __future__ import annotations
@@ -10,7 +11,18 @@ from __future__ import annotations
 import re
 from typing import Final, TypeAlias
 
-__all__ = ["HOUR", "MILLISECOND", "MINUTE", "SECOND", "InvalidDuration", "Nanoseconds", "format_duration", "parse_duration"]
+from compiler.quoting import quoted
+
+__all__ = [
+    "HOUR",
+    "MILLISECOND",
+    "MINUTE",
+    "SECOND",
+    "InvalidDuration",
+    "Nanoseconds",
+    "format_duration",
+    "parse_duration",
+]
 
 Nanoseconds: TypeAlias = int
 
@@ -20,17 +32,18 @@ MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
 
 _LARGEST: Final = 2**63 - 1
+_MOST_DIGITS: Final = 19  # of 2**63; reading no more keeps a hostile text from costing quadratic time
 _UNITS: Final = {
     "ns": 1,
     "us": 1_000,
-    "µs": 1_000,  # U+00B5, the micro sign
-    "μs": 1_000,  # U+03BC, the Greek letter; Go takes both  # noqa: RUF001
+    "\N{MICRO SIGN}s": 1_000,
+    "\N{GREEK SMALL LETTER MU}s": 1_000,  # Go takes both
     "ms": MILLISECOND,
     "s": SECOND,
     "m": MINUTE,
     "h": HOUR,
 }
-_TERM: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
+_TERM: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")  # matches everywhere, if only the empty text
 
 
 class InvalidDuration(ValueError):
@@ -49,33 +62,15 @@ def parse_duration(text: str) -> Nanoseconds:
     Raises:
         InvalidDuration: not Go's grammar, or beyond what 64 bits hold (about 292 years).
     """
-    sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
-    if rest == "0":
+    is_negative = text.startswith("-")
+    start = 1 if text[:1] in {"+", "-"} else 0
+    if text[start:] == "0":
         return 0
-    if not rest:
-        raise InvalidDuration(f'"{text}" is not a duration; write one such as 30s, 5m or 1h30m')
-    total = 0
-    while rest:
-        term = _TERM.match(rest)
-        whole, fraction, unit = term.groups() if term else ("", None, "")
-        if not whole and not fraction:
-            raise InvalidDuration(f'"{text}" is not a duration; write one such as 30s, 5m or 1h30m')
-        if not unit:
-            raise InvalidDuration(f'"{text}" has no unit; write for example {whole or "1"}s or {whole or "1"}m')
-        if unit not in _UNITS:
-            raise InvalidDuration(f'"{text}" has the unknown unit "{unit}"; the units are ns, us, ms, s, m and h')
-        scale = _UNITS[unit]
-        # 20 digits are more than 64 bits hold; cutting there keeps a hostile input from costing quadratic time
-        if len(whole.lstrip("0")) > 20:
-            raise InvalidDuration(f'"{text[:40]}" is longer than 292 years')
-        total += int(whole or "0") * scale
-        if fraction:
-            digits = fraction[:20]
-            total += int(digits) * scale // 10 ** len(digits)
-        rest = rest[term.end() :] if term else ""
-    if total > _LARGEST:
-        raise InvalidDuration(f'"{text[:40]}" is longer than 292 years')
-    return sign * total
+    total = _sum_of_terms(text, start)
+    # two's complement: the most negative duration has no positive counterpart
+    if total > _LARGEST + is_negative:
+        raise InvalidDuration(f"{quoted(text)} is longer than 292 years")
+    return -total if is_negative else total
 
 
 def format_duration(duration: Nanoseconds) -> str:
@@ -84,7 +79,7 @@ def format_duration(duration: Nanoseconds) -> str:
     if rest == 0:
         return "0s"
     if rest < SECOND:
-        for unit, scale in (("ms", MILLISECOND), ("µs", 1_000)):
+        for unit, scale in (("ms", MILLISECOND), ("\N{MICRO SIGN}s", 1_000)):
             if rest >= scale:
                 return f"{sign}{_decimal(rest, scale)}{unit}"
         return f"{sign}{rest}ns"
@@ -96,6 +91,48 @@ def format_duration(duration: Nanoseconds) -> str:
     if minutes:
         return f"{sign}{minutes}m{seconds}s"
     return f"{sign}{seconds}s"
+
+
+def _sum_of_terms(text: str, start: int) -> Nanoseconds:
+    """Add up what stands from ``start`` on, without the sign; Python's integers don't overflow on the way."""
+    total, position = 0, start
+    while position < len(text) or position == start:
+        term = _TERM.match(text, position)
+        whole, fraction, unit = term.groups() if term else ("", None, "")
+        if not term or not (whole or fraction):
+            raise InvalidDuration(f"{quoted(text)} is not a duration; write one such as 30s, 5m or 1h30m")
+        scale = _scale(unit, text, whole)
+        if len(whole.lstrip("0")) > _MOST_DIGITS:
+            raise InvalidDuration(f"{quoted(text)} is longer than 292 years")
+        total += int(whole[-_MOST_DIGITS:] or "0") * scale + _fraction(fraction or "", scale)
+        position = term.end()
+    return total
+
+
+def _scale(unit: str, text: str, whole: str) -> Nanoseconds:
+    if not unit:
+        number = (whole.lstrip("0") or "1")[:_MOST_DIGITS]
+        raise InvalidDuration(f"{quoted(text)} has no unit; write for example {number}s or {number}m")
+    if unit in {"d", "w"}:
+        raise InvalidDuration(f'{quoted(text)} has the unknown unit "{unit}"; a day is 24h, a week 168h')
+    if unit not in _UNITS:
+        raise InvalidDuration(f"{quoted(text)} has the unknown unit {quoted(unit)}; known are ns, us, ms, s, m and h")
+    return _UNITS[unit]
+
+
+def _fraction(digits: str, scale: int) -> Nanoseconds:
+    """Give 0.``digits`` of a unit.
+
+    Floating point is Go's choice, and the exact answer would differ from it by a nanosecond: 0.3333333333333333333h is
+    20m to Go.
+    """
+    value, power = 0, 1.0
+    for digit in digits:
+        if value > _LARGEST // 10 or value * 10 + int(digit) > _LARGEST + 1:
+            break
+        value = value * 10 + int(digit)
+        power *= 10
+    return int(value * (scale / power))
 
 
 def _decimal(amount: int, scale: int) -> str:

@@ -10,7 +10,7 @@ What differs from distribution/reference, on purpose:
 - a tag beside a digest is kept: a mirror writes both.
 - a host of one word (``Foo/bar``, a host only because of its capital) is written in upper case, because ``foo/bar`` is
   ``docker.io/foo/bar``: every canonical reference reads back as itself.
-- a digest must be of an algorithm that registries serve.
+- a digest must be of an algorithm that registries serve, a port a port, and a host no longer than DNS allows.
 """
 
 from __future__ import annotations
@@ -18,11 +18,25 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["DOCKER_HUB", "InvalidReference", "Reference", "canonical_host", "parse_reference", "split_host"]
+from compiler.quoting import quoted
+
+__all__ = [
+    "DOCKER_HUB",
+    "InvalidReference",
+    "Reference",
+    "canonical_host",
+    "canonical_name",
+    "is_repository",
+    "is_tag",
+    "looks_like_host",
+    "parse_reference",
+    "refuse_the_obvious",
+    "split_host",
+]
 
 DOCKER_HUB: Final = "docker.io"
 _HUB_ALIASES: Final = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
@@ -36,26 +50,28 @@ _TAG: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _IDENTIFIER: Final = re.compile(r"[a-f0-9]{64}")
 _HEX_DIGITS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 
+_LONGEST_HOST: Final = 253  # RFC 1035, in characters and without the root's dot
 _LONGEST_REPOSITORY: Final = 255
 _LONGEST_TAG: Final = 128
-_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\$\{|\$\(|<[^>]*>")
+_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\$\{|\$\(|<[^<>]*>")
 
 
 class InvalidReference(ValueError):
     """The text names no image or host; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Reference:
     """A canonical reference: ``host/repository[:tag][@digest]``, with a tag, a digest or both.
 
-    ``str()`` gives the canonical text, which is computed once.
+    ``str()`` gives the canonical text, which is computed once. It says everything: references are equal, hashed and
+    ordered by it alone, so that ``sorted`` gives the order of a ring (R1).
     """
 
-    host: str
-    repository: str
-    tag: str | None
-    digest: str | None
+    host: str = field(compare=False)
+    repository: str = field(compare=False)
+    tag: str | None = field(compare=False)
+    digest: str | None = field(compare=False)
     text: str
 
     def __str__(self) -> str:
@@ -88,24 +104,53 @@ def parse_reference(text: str, insecure: frozenset[str] = frozenset()) -> Refere
     Raises:
         InvalidReference: with what is wrong; the rules are those of distribution/reference, see the module.
     """
-    _refuse_the_obvious(text)
-    name, _, digest = text.partition("@")
-    # a tag stands behind the last colon, if that comes after the last slash; any other colon belongs to a port
-    slash = name.rfind("/")
-    colon = name.find(":", slash + 1)
+    refuse_the_obvious(text)
+    if _IDENTIFIER.fullmatch(text):
+        raise InvalidReference(f"{quoted(text)} is the ID of an image, not a name; registries do not know it")
+    name, at, digest = text.partition("@")
+    # a tag stands behind the first colon after the last slash; any other colon belongs to a port
+    colon = name.find(":", name.rfind("/") + 1)
     tag = name[colon + 1 :] if colon >= 0 else None
-    if colon >= 0:
-        name = name[:colon]
-    host, repository = _split_written(name)
-    host = canonical_host(host, insecure)
-    if host == DOCKER_HUB and "/" not in repository:
-        repository = f"library/{repository}"
-    _check_repository(repository, text)
+    host, repository = canonical_name(name[:colon] if colon >= 0 else name, insecure, text)
     if tag is not None:
         _check_tag(tag, text)
-    if "@" in text:
+    if at:
         _check_digest(digest, text)
-    return _assemble(host, repository, tag if tag or digest else "latest", digest or None)
+    return _assemble(host, repository, tag if tag or at else "latest", digest or None)
+
+
+def canonical_name(name: str, insecure: Collection[str] = frozenset(), text: str = "") -> tuple[str, str]:
+    """Read and canonicalise the part of a reference before tag and digest.
+
+    Args:
+        name: ``[host/]repository``.
+        insecure: as for ``parse_reference``.
+        text: what the messages call the input, where that is more than the name.
+
+    Returns:
+        The canonical host and the repository.
+
+    Raises:
+        InvalidReference: with what is wrong.
+    """
+    text = text or name
+    if name.startswith("[") and "/" not in name:
+        raise InvalidReference(f"{quoted(text)} names a registry and no repository")
+    first, slash, rest = name.partition("/")
+    host, repository = (first, rest) if slash and looks_like_host(first) else (DOCKER_HUB, name)
+    host = canonical_host(host, insecure)
+    if host == DOCKER_HUB and repository and "/" not in repository:
+        repository = f"library/{repository}"
+    _check_repository(repository, text)
+    return host, repository
+
+
+def looks_like_host(first: str) -> bool:
+    """Say whether the first path segment of several is a host: ``localhost``, or one with a dot, a colon or a capital.
+
+    distribution/reference, normalize.go.
+    """
+    return "." in first or ":" in first or first == "localhost" or first.lower() != first
 
 
 def canonical_host(text: str, insecure: Collection[str] = frozenset()) -> str:
@@ -116,22 +161,23 @@ def canonical_host(text: str, insecure: Collection[str] = frozenset()) -> str:
         insecure: the canonical hosts that are read over plain HTTP.
 
     Raises:
-        InvalidReference: not a host name, an IPv4 address or an IPv6 address in brackets, or a port over 65535.
+        InvalidReference: not a host name, an IPv4 address or an IPv6 address in brackets, a port over 65535, or a name
+            that is longer than DNS allows.
     """
     match = _HOST.fullmatch(text)
     if match is None:
-        raise InvalidReference(f'"{text}" is not a registry host; write for example quay.io or registry.local:5000')
-    name = match["name"].lower()
-    port = int(match["port"][-6:]) if match["port"] else None
-    if port is not None and (port > 65535 or len(match["port"].lstrip("0")) > 5):
-        raise InvalidReference(f'"{text}" has a port over 65535')
-    if name.startswith("["):
-        name = f"[{_ipv6(name[1:-1], text)}]"
-    if name in _HUB_ALIASES and port in {None, 443}:
+        raise InvalidReference(
+            f"{quoted(text)} is not a registry host; write one such as quay.io or registry.local:5000"
+        )
+    if len(match["name"]) > _LONGEST_HOST:
+        raise InvalidReference(f"{quoted(text)} has a host of {len(match['name'])} characters; 253 are allowed")
+    host = _portless(match["name"].lower(), text)
+    port = _port(match["port"], text)
+    if host in _HUB_ALIASES and port in {None, 443}:
         return DOCKER_HUB
-    if port is not None and port != (80 if name in insecure else 443):
-        return f"{name}:{port}"
-    return name if "." in name or name.startswith("[") or name == "localhost" else name.upper()
+    if port is None or port == (80 if host in insecure else 443):
+        return host
+    return f"{host.lower()}:{port}"  # the colon makes it a host, whatever its case
 
 
 def split_host(canonical: str) -> tuple[str, str]:
@@ -140,54 +186,65 @@ def split_host(canonical: str) -> tuple[str, str]:
     return host, rest
 
 
-def _refuse_the_obvious(text: str) -> None:
-    """Name the mistakes that people make most, before the grammar would only say "invalid"."""
+def is_repository(text: str) -> bool:
+    """Say whether a text is a legal repository but for its length: path segments in lower case, joined by slashes."""
+    return _REPOSITORY.fullmatch(text) is not None
+
+
+def is_tag(text: str) -> bool:
+    """Say whether a text is a legal tag, of at most 128 characters."""
+    return _TAG.fullmatch(text) is not None
+
+
+def refuse_the_obvious(text: str) -> None:
+    """Name the mistakes that people make most, before the grammar would only say "invalid".
+
+    Raises:
+        InvalidReference: empty, a placeholder, white space, or a scheme in front.
+    """
     if not text:
         raise InvalidReference("the image is empty")
     if _PLACEHOLDER.search(text):
-        raise InvalidReference(f'"{text}" is a placeholder that was never filled in; render the template first')
-    if any(c.isspace() for c in text):
-        raise InvalidReference(f'"{text}" contains white space')
+        raise InvalidReference(f"{quoted(text)} is a placeholder that was never filled in; render the template first")
+    if text.split() != [text]:
+        raise InvalidReference(f"{quoted(text)} contains white space")
     if "://" in text:
-        raise InvalidReference(f'"{text}" has a scheme in front; write {text.split("://", 1)[1] or "the image"} alone')
-    if _IDENTIFIER.fullmatch(text):
-        raise InvalidReference(f'"{text}" is the ID of an image, not a name; registries do not know it')
-
-
-def _split_written(name: str) -> tuple[str, str]:
-    """Split what is written into host and repository: the first part is a host if it looks like one.
-
-    distribution/reference, normalize.go: with a dot, a colon or a capital in it, or ``localhost``.
-    """
-    first, slash, rest = name.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost" or first.lower() != first):
-        return first, rest
-    return DOCKER_HUB, name
+        rest = text.split("://", 1)[1] or "the name"
+        raise InvalidReference(f"{quoted(text)} has a scheme in front; write {quoted(rest)} alone")
 
 
 def _check_repository(repository: str, text: str) -> None:
     if len(repository) > _LONGEST_REPOSITORY:
-        raise InvalidReference(f'"{text[:60]}…" has a repository of {len(repository)} characters; 255 are allowed')
-    if _REPOSITORY.fullmatch(repository):
+        raise InvalidReference(f"{quoted(text)} has a repository of {len(repository)} characters; 255 are allowed")
+    if is_repository(repository):
         return
+    if not repository:
+        raise InvalidReference(f"{quoted(text)} names a registry and no repository")
     if repository != repository.lower():
-        raise InvalidReference(f'"{text}" has upper case in its repository; repositories are lower case')
-    raise InvalidReference(f'"{text}" is not an image reference: "{repository}" is not a repository name')
+        raise InvalidReference(f"{quoted(text)} has upper case in its repository; repositories are lower case")
+    rule = "a repository is lower-case letters and digits, joined by . _ __ - or /"
+    raise InvalidReference(f"{quoted(text)} is not an image reference: {rule}")
 
 
 def _check_tag(tag: str, text: str) -> None:
+    if not tag:
+        raise InvalidReference(f"{quoted(text)} has a colon and no tag behind it")
     if len(tag) > _LONGEST_TAG:
-        raise InvalidReference(f'"{text[:60]}…" has a tag of {len(tag)} characters; 128 are allowed')
-    if not _TAG.fullmatch(tag):
-        raise InvalidReference(f'"{text}" has the invalid tag "{tag}"')
+        raise InvalidReference(f"{quoted(text)} has a tag of {len(tag)} characters; 128 are allowed")
+    if not is_tag(tag):
+        raise InvalidReference(f"{quoted(text)} has the invalid tag {quoted(tag)}")
 
 
 def _check_digest(digest: str, text: str) -> None:
-    algorithm, _, encoded = digest.partition(":")
+    algorithm, colon, encoded = digest.partition(":")
+    if not colon:
+        raise InvalidReference(f"{quoted(text)} has no digest such as sha256:… behind its @")
     if algorithm not in _HEX_DIGITS:
-        raise InvalidReference(f'"{text}" has a digest of the unknown algorithm "{algorithm}"; known: sha256, sha384, sha512')
-    if not re.fullmatch(rf"[a-f0-9]{{{_HEX_DIGITS[algorithm]}}}", encoded):
-        raise InvalidReference(f'"{text}" has a {algorithm} digest that is not {_HEX_DIGITS[algorithm]} hex digits in lower case')
+        message = f"{quoted(text)} has a digest of the unknown algorithm {quoted(algorithm)}"
+        raise InvalidReference(f"{message}; known are {', '.join(_HEX_DIGITS)}")
+    digits = _HEX_DIGITS[algorithm]
+    if not re.fullmatch(rf"[a-f0-9]{{{digits}}}", encoded):
+        raise InvalidReference(f"{quoted(text)} has a {algorithm} digest that is not {digits} hex digits in lower case")
 
 
 def _assemble(host: str, repository: str, tag: str | None, digest: str | None) -> Reference:
@@ -195,8 +252,28 @@ def _assemble(host: str, repository: str, tag: str | None, digest: str | None) -
     return Reference(host, repository, tag, digest, text)
 
 
+def _portless(name: str, text: str) -> str:
+    """Give the canonical form of a host without a port; see the module for the word in upper case."""
+    if name.startswith("["):
+        return f"[{_ipv6(name[1:-1], text)}]"
+    return name if "." in name or name == "localhost" else name.upper()
+
+
+def _port(digits: str | None, text: str) -> int | None:
+    if digits is None:
+        return None
+    significant = digits.lstrip("0") or "0"
+    if len(significant) > 5 or int(significant) > 65535:
+        raise InvalidReference(f"{quoted(text)} has a port over 65535")
+    return int(significant)
+
+
 def _ipv6(address: str, text: str) -> str:
     try:
-        return ipaddress.IPv6Address(address).compressed
+        parsed = ipaddress.IPv6Address(address)
     except ValueError:
-        raise InvalidReference(f'"{text}" is not an IPv6 address in brackets') from None
+        raise InvalidReference(f"{quoted(text)} is not an IPv6 address in brackets") from None
+    if mapped := parsed.ipv4_mapped:
+        # Python 3.13 writes these with dots, which the grammar of references doesn't have
+        return f"::ffff:{int(mapped) >> 16:x}:{int(mapped) & 0xFFFF:x}"
+    return parsed.compressed
