@@ -66,12 +66,12 @@ def parse_prefix(text: str, insecure: Collection[str] = frozenset()) -> Prefix:
     Raises:
         InvalidPrefix: a tag, a digest, a wildcard, a scheme, upper case in the repository, or no name at all.
     """
-    _refuse(text, "an imagePrefix")
-    _refuse_tag(text, text[text.rfind("/") + 1 :])
-    if "/" not in text and looks_like_host(text):
+    _refuse(text, "an imagePrefix", "a / at its end covers the repositories under it")
+    if "/" not in text and (text.startswith("[") or (looks_like_host(text) and ":" not in text)):
         raise InvalidPrefix(
-            f"{quoted(text)} is a registry and no repository; write {quoted(f'{text}/')} for those under it"
+            f"{quoted(text)} is a registry, not a repository; write {quoted(f'{text}/')} for what it has"
         )
+    _refuse_tag(text, text[text.rfind("/") + 1 :])
     is_group = text.endswith("/")
     try:
         # the x stands for any repository of the group
@@ -107,7 +107,7 @@ def repository_path(text: str, insecure: Collection[str] = frozenset()) -> str:
     Raises:
         InvalidPrefix: no host, a tag, a digest, a wildcard, a scheme, or upper case in the path.
     """
-    _refuse(text, "a destination")
+    _refuse(text, "a destination", "it is one place")
     host, slash, path = text.removesuffix("/").partition("/")
     _refuse_tag(text, path)  # a colon before the first slash is a port's
     if not looks_like_host(host):
@@ -136,7 +136,7 @@ def lies_under(name: str, path: str) -> bool:
     return name == path or name.startswith(f"{path}/")
 
 
-def _refuse(text: str, what: str) -> None:
+def _refuse(text: str, what: str, instead: str) -> None:
     """Name what people write where a name without digest and wildcard belongs."""
     if not text:
         raise InvalidPrefix(f"{what} is empty")
@@ -145,9 +145,7 @@ def _refuse(text: str, what: str) -> None:
     except InvalidReference as error:
         raise InvalidPrefix(str(error)) from None
     if any(c in text for c in "*?"):
-        raise InvalidPrefix(
-            f"{quoted(text)} has a wildcard; {what} has none and covers what is under it by a / at its end"
-        )
+        raise InvalidPrefix(f"{quoted(text)} has a wildcard; {what} takes none, {instead}")
     if "@" in text:
         raise InvalidPrefix(f"{quoted(text)} has a digest; tag and digest are those of the image")
 
