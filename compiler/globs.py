@@ -176,7 +176,7 @@ def _without_slash(name: str, text: str, ending: str) -> str:
     remedy = f"{DOCKER_HUB}/library/{name}{ending}"
     if set(name) == {"*"}:
         remedy = f"**{ending}"
-    elif "." in name and "*" not in name:
+    elif "." in name:
         remedy = f"{name}{ending}/**" if ending[1:].isdigit() else f"{name}/**{ending}"
     return f"{quoted(text)} matches nothing: names begin with a registry host; write {quoted(remedy)}"
 

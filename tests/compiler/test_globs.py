@@ -158,6 +158,7 @@ def test_what_is_no_glob_is_refused_with_a_reason(glob: str, reason: str) -> Non
         ("*:latest", 'write "**:latest"'),
         ("quay.io", 'write "quay.io/**"'),
         ("quay.io:5000", 'write "quay.io:5000/**"'),
+        ("*.quay.io", 'write "*.quay.io/**"'),
         ("quay.io/", 'write "quay.io/**"'),
         ("docker.io/", 'write "docker.io/**"'),
         ("quay.io/team/", 'write "quay.io/team/**"'),
