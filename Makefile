@@ -19,7 +19,7 @@ help: ## Show the targets
 	  printf '  make %-10s %s\n' "$$name" "$$what"; done
 
 demo: $(VENV)/run ## Plan the quickstart: under a minute from nothing
-	$(BIN)/kuik plan -c examples/quickstart/config.yaml -f examples/quickstart --exclude config.yaml
+	$(BIN)/kuik plan -c examples/quickstart/config.yaml -f examples/quickstart
 
 test: api-server ## Run every test; builds a Kubernetes API server the first time
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
