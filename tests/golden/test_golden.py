@@ -16,11 +16,12 @@ import jsonschema
 import pytest
 
 import schemas
-from compiler.compilation import Compilation, compile_plan, read_plan
+from compiler.compilation import Compilation, compile_plan
 from compiler.diagnostics import Code
 from compiler.diff import Diff, diff
 from compiler.origins import Origins
 from compiler.plan import Plan, to_document, without_forecasts
+from compiler.reading import read_plan
 from compiler.render import markdown, table, text, yaml
 from compiler.source import Text
 from compiler.source.parse import parse

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import schemas
-from compiler.compilation import compile_plan, read_plan
+from compiler.compilation import compile_plan
 from compiler.plan import to_document
+from compiler.reading import read_plan
 from compiler.render import yaml
 from compiler.source import Text
 
