@@ -12,7 +12,7 @@ COMPILE  = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
            --custom-compile-command 'make lock' $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check format golden bench lock clean
+.PHONY: help demo test api-server test-fast check format golden bench lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | while IFS='	' read -r name what; do \
@@ -21,8 +21,11 @@ help: ## Show the targets
 demo: $(VENV)/run ## Plan the quickstart: under a minute from nothing
 	$(BIN)/kuik plan -c examples/quickstart/config.yaml -f examples/quickstart --exclude config.yaml
 
-test: $(VENV)/dev ## Run every test; builds a Kubernetes API server the first time
+test: api-server ## Run every test; builds a Kubernetes API server the first time
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+api-server: $(VENV)/dev ## Find the API server that tests use, or build it once: about three minutes on Debian
+	@$(BIN)/python -m tests.cluster.binaries
 
 test-fast: $(VENV)/dev ## Run the tests that need nothing but Python: under a minute
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' $(ARGS)

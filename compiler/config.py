@@ -82,7 +82,7 @@ class Config:
     Attributes:
         hosts: those that are configured, by canonical name.
         insecure: the hosts read over plain HTTP; their default port is 80.
-        places: where each configured host was written.
+        places: where each configured host was written, and ``default``.
     """
 
     cluster_id: str | None = None
@@ -114,7 +114,9 @@ def build_config(document: Document) -> Config:
     insecure = insecure_hosts(entries)
     hosts, places = dict[str, Host](), dict[str, Place]()
     for written, entry in entries.items():
-        if written != "default":
+        if written == "default":
+            places[written] = registries / written
+        else:
             host = _host(canonical_host(written, insecure), entry or {}, registries / written, check, copy)
             hosts[host.host] = host
             places[host.host] = registries / written

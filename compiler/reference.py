@@ -10,7 +10,8 @@ What differs from distribution/reference, on purpose:
 - a tag beside a digest is kept: a mirror writes both.
 - a host of one word (``Foo/bar``, a host only because of its capital) is written in upper case, because ``foo/bar`` is
   ``docker.io/foo/bar``: every canonical reference reads back as itself.
-- a digest must be of an algorithm that registries serve, a port a port, and a host no longer than DNS allows.
+- a digest must be of an algorithm that registries serve, a port a port, and a host one that DNS allows:
+  ``foo_bar.com/app``, which distribution/reference reads as a name without a host, is refused.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def canonical_name(name: str, insecure: Collection[str] = frozenset(), text: str
     """
     text = text or name
     if name.startswith("[") and "/" not in name:
-        raise InvalidReference(f"{quoted(text)} names a registry and no repository")
+        raise InvalidReference(f"{quoted(text)} names no repository")
     first, slash, rest = name.partition("/")
     host, repository = (first, rest) if slash and looks_like_host(first) else (DOCKER_HUB, name)
     host = canonical_host(host, insecure)
@@ -219,7 +220,7 @@ def _check_repository(repository: str, text: str) -> None:
     if is_repository(repository):
         return
     if not repository:
-        raise InvalidReference(f"{quoted(text)} names a registry and no repository")
+        raise InvalidReference(f"{quoted(text)} names no repository")
     if repository != repository.lower():
         raise InvalidReference(f"{quoted(text)} has upper case in its repository; repositories are lower case")
     rule = "a repository is lower-case letters and digits, joined by . _ __ - or /"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from compiler.diagnostics import Code, Diagnostic, Position, Severity
 from compiler.source import Text, decode
@@ -19,6 +19,7 @@ __all__ = ["STDIN", "Files", "read_file", "read_files"]
 STDIN: Final = "-"
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
+_PART: Final = 64 << 20  # bytes
 _LARGEST: Final = 1 << 30
 """Bytes; more than any cluster prints, and what keeps a device or an endless pipe from filling the memory."""
 
@@ -47,7 +48,7 @@ def read_files(paths: Sequence[str], *, exclude: Sequence[str] = (), besides: st
     for path in dict.fromkeys(paths):
         if path == STDIN:
             _add(files, _read_stdin())
-        elif os.path.isdir(path):
+        elif Path(path).is_dir():
             for found in _walk(path, files, set()):
                 if not _excluded(found, exclude) and _identity(found) != skip:
                     _add(files, read_file(found))
@@ -62,7 +63,7 @@ def read_file(path: str) -> Text | Diagnostic:
         return _read_stdin()
     try:
         with open(path, "rb") as file:  # noqa: PTH123  a path such as /dev/fd/63 is no business of pathlib's
-            content = file.read(_LARGEST + 1)
+            content = _read_bounded(file)
     except OSError as error:
         return _unreadable(path, error)
     return _decode(path, content)
@@ -71,7 +72,16 @@ def read_file(path: str) -> Text | Diagnostic:
 def _read_stdin() -> Text | Diagnostic:
     if sys.stdin is None:
         return _error("<stdin>", Code.UNREADABLE, "standard input is closed")
-    return _decode("<stdin>", sys.stdin.buffer.read(_LARGEST + 1), is_stream=True)
+    return _decode("<stdin>", _read_bounded(sys.stdin.buffer), is_stream=True)
+
+
+def _read_bounded(file: BinaryIO) -> bytes:
+    """Read to the end, or a little more than the bound."""
+    parts, size = list[bytes](), 0
+    while size <= _LARGEST and (part := file.read(_PART)):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
 
 
 def _decode(name: str, content: bytes, *, is_stream: bool = False) -> Text | Diagnostic:
@@ -105,7 +115,7 @@ def _walk(folder: str, files: Files, seen: set[tuple[int, int]]) -> Iterator[str
     for entry in entries:
         if entry.name.startswith("."):
             continue
-        if os.path.isdir(entry.path):
+        if Path(entry.path).is_dir():
             yield from _walk(entry.path, files, seen)
         elif entry.name.endswith(_SUFFIXES) and _is_regular(entry.path, files):
             yield entry.path

@@ -41,7 +41,7 @@ def somebody_reads_every_host(config: Config, plan: Plan) -> Iterator[Diagnostic
     """Warn of a configured host that no ring and no queue reads."""
     read = [h.host for h in plan.hosts if h.check.rings or h.copy.queues]
     for host, place in config.places.items():
-        if host not in read:
+        if host in config.hosts and host not in read:
             close = get_close_matches(host, [h for h in read if h not in config.hosts], 1, 0.8)
             remedy = f'did you mean "{close[0]}"?' if close else ""
             yield place.warning(Code.UNUSED_HOST, f"nothing in the input is read from {host}", remedy, key=True)

@@ -11,9 +11,9 @@ from compiler.terminal import Style, paint, printable, width
 __all__ = ["count", "render"]
 
 _STYLES: Final = {Severity.ERROR: Style.ERROR, Severity.WARNING: Style.WARNING}
-_LONGEST: Final = 100  # columns of a line that is shown; a minified file is one line of a megabyte
-_BEFORE: Final = 40  # columns shown in front of the place where a line is cut
-_MORE: Final = "…"
+_LONGEST: Final = 100  # characters of a line that are shown; a minified file is one line of a megabyte
+_BEFORE: Final = 40  # how many of them stand in front of the place, where the line is cut there
+_CUT: Final = "…"
 _TAB: Final = "    "
 
 
@@ -47,34 +47,23 @@ def _excerpt(position: Position, style: Style, *, color: bool) -> Iterator[str]:
     """Give the line and, below it, the underline of the characters that are meant."""
     number = str(position.line)
     before, meant, after = _window(position)
-    underline = "^" * max(1, width(meant))
     yield f"{paint(f'  {number} |', Style.QUIET, color=color)} {before}{meant}{after}".rstrip(" ")
     bar = paint(f"  {' ' * len(number)} |", Style.QUIET, color=color)
+    underline = "^" * max(1, width(meant))
     yield f"{bar} {' ' * width(before)}{paint(underline, style, color=color)}"
 
 
 def _window(position: Position) -> tuple[str, str, str]:
-    """Cut the line to what is shown: in front of the place, the place itself, behind it. All of it prints."""
-    start = max(position.column - 1, 0)
+    """Cut a line to what is shown: what stands in front of the characters that are meant, these, what stands behind."""
     line = position.excerpt.rstrip("\r\n")
-    # a mistake at the end of a line, such as a value that is missing, stands behind the last character
-    line = line.ljust(min(start, len(line) + 1))
-    end = min(start + max(position.width, 1), len(line))
-    # no more of the line is made printable than can be shown: it may be long
-    before = _printed(line[max(0, start - _LONGEST) : start])
-    meant = _printed(line[start : min(end, start + _LONGEST)])
-    after = _printed(line[end : end + _LONGEST])
-    if width(before) + width(meant) + width(after) <= _LONGEST and start <= _LONGEST and len(line) <= end + _LONGEST:
-        return before, meant, after
-    before = before if start <= _LONGEST and width(before) <= _BEFORE else _MORE + _last(before, _BEFORE)
-    meant = (
-        meant
-        if end <= start + _LONGEST and width(meant) <= _LONGEST - _BEFORE
-        else _first(meant, _LONGEST - _BEFORE) + _MORE
-    )
-    room = _LONGEST - width(before) - width(meant)
-    return before, meant, after if len(line) <= end + _LONGEST and width(after) <= room else _first(after, room) + _MORE
+    # what is missing at the end of a line is meant behind its last character
+    start = min(max(position.column - 1, 0), len(line))
+    first = max(0, min(start - _BEFORE, len(line) - _LONGEST)) if len(line) > _LONGEST else 0
+    last = min(first + _LONGEST, len(line))
+    end = min(start + max(position.width, 1), last)
+    before, meant, after = (_shown(part) for part in (line[first:start], line[start:end], line[end:last]))
+    return f"{_CUT}{before}" if first else before, meant, f"{after}{_CUT}" if last < len(line) else after
 
 
-def _printed(text: str) -> str:
-    return "".join(_TAB if part == "\t" else printable(part) for part in _split_at_tabs(text))
+def _shown(text: str) -> str:
+    return _TAB.join(printable(part) for part in text.split("\t"))

@@ -1,8 +1,8 @@
 """Plain values as YAML, so that a committed plan shows a change as the lines that changed: one image a line.
 
 A text stands without quotes only where YAML 1.1 and YAML 1.2 both read it as that text: a plan that kuik wrote may be
-read by anything. Otherwise it is a JSON string, which both read alike. ruamel and PyYAML write what is theirs to read,
-take fifty times as long, and fold long lines.
+read by anything. Otherwise it is a JSON string, which both read alike. The writers of PyYAML and ruamel
+take twenty times as long or more, and fold long lines.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ __all__ = ["dump"]
 
 Plain: TypeAlias = Mapping[str, Any] | list[Any] | str | int | bool | None
 
+# A letter that no number, date or time of either version has: not binary, hexadecimal, exponent, T and Z of a date.
+_NOT_IN_NUMBERS: Final = "ghj-mp-su-wyGHJ-MP-SU-WY"
 # Letters, digits and what image references consist of; none of it is an indicator of YAML inside a word, in block or in
-# flow context, but for a colon at the end. Then not a number, a date or a time in either version: what begins with a
-# digit has a letter that stands in none of them (binary, hexadecimal, exponent, T and Z of a date).
-_WORD: Final = re.compile(
-    r"(?:[A-Za-z/]|(?=[^ghj-msuvwyGHJ-MSUVWY]*[ghj-msuvwyGHJ-MSUVWY])[0-9])[A-Za-z0-9._/@:+-]*(?<!:)"
-)
+# flow context, but for a colon at the end. What begins with a digit must not be a number or a date.
+_WORD: Final = re.compile(rf"(?:[A-Za-z/]|(?=[^{_NOT_IN_NUMBERS}]*[{_NOT_IN_NUMBERS}])[0-9])[A-Za-z0-9._/@:+-]*(?<!:)")
 # yaml.org/type/null and bool, and the core schema of YAML 1.2
 _RESERVED: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 

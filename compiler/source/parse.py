@@ -87,9 +87,10 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
     for start, end in pairwise(cuts):
         piece = text[begin:end]
         body = piece.removeprefix("---").removeprefix("...")
-        if not _CONTENT.search(body):
+        content = _CONTENT.search(body)
+        if content is None:
             begin = end
-        elif body.lstrip().startswith("%") and end < len(text) and begin == start:
+        elif content[0].endswith("%") and end < len(text) and begin == start:
             continue  # directives: they belong to the document behind the next separator
         else:
             yield begin, piece if not piece.startswith("...") else "   " + piece[3:]

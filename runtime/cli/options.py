@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Any, TextIO, TypeVar
 
 import click
-from compiler.render.text import render_diagnostics
 
-from compiler.compilation import Compilation, compile_plan
+from compiler.changes import plural
+from compiler.compilation import Compilation, Counts, compile_plan
 from compiler.diagnostics import Diagnostic, Severity
+from compiler.render import text
 from compiler.source import Text
 from runtime.files import STDIN, read_file, read_files
 
-__all__ = ["Inputs", "colored", "compile_inputs", "count", "input_options", "report"]
+__all__ = ["Inputs", "colored", "compile_inputs", "count", "counted", "input_options", "report"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -47,7 +48,7 @@ def input_options(command: _F) -> _F:
                 "paths",
                 metavar="PATH",
                 multiple=True,
-                help="A file, a folder (with all below it) or - for standard input, holding resources and workloads. Repeatable.",
+                help="A file, a folder with all below it, or - for standard input: resources, workloads. Repeatable.",
             ),
             click.option(
                 "--exclude",
@@ -90,17 +91,20 @@ def report(diagnostics: Sequence[Diagnostic], stream: TextIO | None = None) -> N
     """Print diagnostics for people, to standard error unless told otherwise."""
     stream = stream or sys.stderr
     if diagnostics:
-        stream.write(render_diagnostics(diagnostics, color=colored(stream)))
+        stream.write(text.render(diagnostics, color=colored(stream)))
 
 
 def count(diagnostics: Sequence[Diagnostic]) -> str:
     """Count errors and warnings: ``2 errors, 1 warning``."""
-    words = []
-    for severity in Severity:
-        number = sum(d.severity is severity for d in diagnostics)
-        if number:
-            words.append(f"{number} {severity}{'' if number == 1 else 's'}")
-    return ", ".join(words) or "no errors"
+    return text.count(diagnostics) or "no errors"
+
+
+def counted(counts: Counts) -> str:
+    """Say what the input held, so that a forgotten file shows."""
+    skipped = sum(counts.skipped.values())
+    others = f"; {plural(skipped, 'object')} of {plural(len(counts.skipped), 'other kind')} skipped" if skipped else ""
+    read = [plural(counts.texts, "file"), plural(counts.resources, "resource"), plural(counts.workloads, "workload")]
+    return f"read {', '.join(read)}{others}"
 
 
 def colored(stream: TextIO) -> bool:

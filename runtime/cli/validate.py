@@ -7,7 +7,7 @@ import sys
 import click
 
 from compiler.diagnostics import Severity
-from runtime.cli.options import Inputs, compile_inputs, count, input_options, report
+from runtime.cli.options import Inputs, compile_inputs, count, counted, input_options, report
 
 __all__ = ["command"]
 
@@ -32,19 +32,15 @@ def command(config: str | None, paths: tuple[str, ...], exclude: tuple[str, ...]
     compilation = compile_inputs(Inputs(config, paths, exclude))
     diagnostics = compilation.diagnostics
     if output == "json":
-        from compiler.render.diagnostics_json import render_diagnostics
+        from compiler.render import diagnostics_json
 
-        sys.stdout.write(render_diagnostics(diagnostics))
+        sys.stdout.write(diagnostics_json.render(diagnostics))
     elif output == "github":
-        from compiler.render.github import render_diagnostics
+        from compiler.render import github
 
-        sys.stdout.write(render_diagnostics(diagnostics))
+        sys.stdout.write(github.render(diagnostics))
     else:
         report(diagnostics, sys.stdout)
-    counts = compilation.counts
-    click.echo(
-        f"{count(diagnostics)} in {counts.texts} files: {counts.resources} resources, {counts.workloads} workloads",
-        err=True,
-    )
+    click.echo(f"{count(diagnostics)}; {counted(compilation.counts)}", err=True)
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     return 1 if any(d.severity in failing for d in diagnostics) else 0

@@ -57,7 +57,9 @@ unpack() {
   tar --extract --gzip --file "$work"/packages/kubernetes_*.orig.tar.gz --strip-components=1 --directory "$source"
   rm -rf "$source/vendor/github.com/modern-go/reflect2"
   cp -a "$work/root/usr/share/gocode/src/github.com/modern-go/reflect2" "$source/vendor/github.com/modern-go/"
-  sed -i -E 's/data == nil \|\| reflect\.DeepEqual\(.*\) \{/data == nil {/' "$source/vendor/github.com/go-openapi/validate/type.go"
+  local validation=$source/vendor/k8s.io/kube-openapi/pkg/validation/validate/type.go
+  sed -i -E 's/data == nil \|\| reflect\.DeepEqual\(reflect\.Zero\(.*\) \{/data == nil {/' "$validation"
+  grep -q 'if data == nil {' "$validation"
 }
 
 # The package list that Kubernetes' Makefile gives openapi-gen: whatever asks for it by a comment in its sources.

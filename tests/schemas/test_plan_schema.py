@@ -81,9 +81,7 @@ PAGE_2: dict[str, Any] = {
 RING = Ring(
     "ImageMonitor/all", ("quay.io/a/b:1",), suspended=True, auth=(("quay.io/a/b:1", "s"),), insecure=("quay.io/a/b:1",)
 )
-QUEUE = Queue(
-    "ImageMirror/prod", (Copy("quay.io/a/b:1", "r.tld/m/quay.io/a/b:1", "r.tld/m/quay.io/a/b:k"),), suspended=True
-)
+QUEUE = Queue("ImageMirror/prod", (Copy("quay.io/a/b:1", "r.tld/m/quay.io/a/b:1", "kuik-sha256-a"),), suspended=True)
 EVERYTHING = Plan(
     superset=True,
     hosts=(

@@ -1,0 +1,149 @@
+"""``kuik plan``: the dry run, for people, for machines and for the comment on a pull request."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+
+import click
+
+from compiler.changes import Change
+from compiler.compilation import Compilation, read_plan
+from compiler.diff import Diff, diff
+from compiler.origins import Origins
+from compiler.plan import Plan, to_document, without_forecasts
+from compiler.source import Text
+from runtime.cli.options import Inputs, colored, compile_inputs, count, counted, input_options, report
+from runtime.files import STDIN, read_file
+
+__all__ = ["command"]
+
+_DIFFERS = 2
+
+
+@click.command("plan")
+@input_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "yaml", "json", "markdown"]),
+    default="table",
+    show_default=True,
+    help="The form.",
+)
+@click.option("--against", metavar="PLAN", help="A plan printed before; show what changes, and why.")
+@click.option("--check", metavar="PLAN", help="Fail when this committed plan is not the one of the input.")
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the plan differs from that of --against.")
+def command(
+    config: str | None,
+    paths: tuple[str, ...],
+    exclude: tuple[str, ...],
+    output: str,
+    against: str | None,
+    check: str | None,
+    *,
+    detailed_exitcode: bool,
+) -> int:
+    """Print the window plan of a configuration and manifests.
+
+    \b
+    Examples:
+      kuik plan -c config.yaml -f manifests/
+      helm template . | kuik plan -c config.yaml -f - -o yaml > plan.yaml
+      kuik plan -c config.yaml -f manifests/ --against plan.yaml -o markdown
+      kuik plan -c config.yaml -f manifests/ --check plan.yaml
+    """
+    if detailed_exitcode and against is None:
+        raise click.UsageError("--detailed-exitcode needs --against")
+    inputs = Inputs(config, paths, exclude)
+    compilation = compile_inputs(inputs)
+    report(compilation.diagnostics)
+    if compilation.plan is None:
+        click.echo(f"no plan: {count(compilation.diagnostics)}", err=True)
+        return 1
+    click.echo(counted(compilation.counts), err=True)
+    old = _read_other(against) if against is not None else None
+    committed = _read_other(check) if check is not None else None
+    difference = diff(old, compilation.plan) if old is not None else None
+    view = _View(compilation, compilation.plan, difference, against or "")
+    sys.stdout.write(view.render(output))
+    if committed is not None and without_forecasts(committed) != without_forecasts(compilation.plan):
+        _complain_of_stale(check or "", inputs)
+        return 1
+    differs = difference is not None and not difference.is_empty
+    return _DIFFERS if detailed_exitcode and differs else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    compilation: Compilation
+    plan: Plan
+    difference: Diff | None
+    against: str
+
+    def render(self, output: str) -> str:
+        """Write the plan in a form; only that form's module is imported."""
+        if output in {"yaml", "json"}:
+            document = to_document(self.plan)
+            if self.difference is not None:
+                document = {**self.difference.to_document(), "plan": document}
+            if output == "json":
+                from compiler.render import json
+
+                return json.dump(document)
+            from compiler.render import yaml
+
+            return yaml.dump(document)
+        if output == "markdown":
+            from compiler.render import markdown
+
+            return markdown.render(self.plan, self.difference, against=self.against, sources=self._sources())
+        from compiler.render import table
+
+        color = colored(sys.stdout)
+        return table.render(self.plan, self.difference, against=self.against, sources=self._sources(), color=color)
+
+    def _sources(self) -> _Sources:
+        return _Sources(Origins(self.compilation.model))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Tells where a change was written, as ``file:line``."""
+
+    origins: Origins
+
+    def __call__(self, change: Change) -> str | None:
+        position = self.origins.find(change.causes)
+        return f"{position.file}:{position.line}" if position is not None and position.line else None
+
+
+def _read_other(path: str) -> Plan:
+    """Read a plan that was printed before.
+
+    Raises:
+        click.exceptions.Exit: it can't be read or is none; why has been printed.
+    """
+    read = read_file(path)
+    if not isinstance(read, Text):
+        report([read])
+        raise click.exceptions.Exit(1)
+    plan, diagnostics = read_plan(read)
+    report(diagnostics)
+    if plan is None:
+        click.echo(f"{path} is no plan; make one with: kuik plan … -o yaml > {path}", err=True)
+        raise click.exceptions.Exit(1)
+    return plan
+
+
+def _complain_of_stale(path: str, inputs: Inputs) -> None:
+    """Say how to mend a stale plan: with the command that prints it."""
+    words = ["kuik", "plan"]
+    words += ["-c", inputs.config] if inputs.config is not None else []
+    for option, values in (("-f", inputs.paths), ("--exclude", inputs.exclude)):
+        for value in values:
+            words += [option, value]
+    words += ["-o", "json" if path.endswith(".json") else "yaml"]
+    before = "… | " if STDIN in inputs.paths or inputs.config == STDIN else ""
+    click.echo(f"{path} is stale; mend it with:\n  {before}{shlex.join(words)} > {shlex.quote(path)}", err=True)
