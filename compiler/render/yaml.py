@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from compiler.terminal import UNSAFE
+from compiler.terminal import escape
 
 __all__ = ["dump"]
 
@@ -110,10 +110,10 @@ def _scalar(value: Plain) -> str:
 
 
 def _quote(text: str) -> str:
-    """Write a JSON string, with what isn't printable to YAML 1.1 as an escape, in YAML's form beyond 16 bits."""
-    return UNSAFE.sub(lambda match: _escape(match[0]), json.dumps(text, ensure_ascii=False))
+    """Write a JSON string, but a character beyond 16 bits that is escaped is no pair of surrogates in YAML."""
+    return escape(json.dumps(text, ensure_ascii=False), _escaped)
 
 
-def _escape(character: str) -> str:
+def _escaped(character: str) -> str:
     code = ord(character)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -63,7 +63,10 @@ def before() -> Plan:
 @pytest.fixture(scope="session")
 def after() -> Plan:
     """The same at 30s, with a second monitor."""
-    rings = (*HUB.check.rings, Ring("ImageMonitor/team-b", (*LIBRARY[:30], *(f"docker.io/team-b/{n}:1" for n in "abcd"))))
+    rings = (
+        *HUB.check.rings,
+        Ring("ImageMonitor/team-b", (*LIBRARY[:30], *(f"docker.io/team-b/{n}:1" for n in "abcd"))),
+    )
     laps = (
         LapForecast("ImageMirror/prod", 41 * MINUTE // 2, 82 * MINUTE),
         LapForecast("ImageMonitor/all", 173 * MINUTE // 2, 88 * MINUTE),
@@ -84,7 +87,9 @@ def rings(draw: st.DrawFn, owner: str) -> Ring:
 @st.composite
 def queues(draw: st.DrawFn, owner: str) -> Queue:
     images = draw(st.lists(st.sampled_from(IMAGES), min_size=1, unique=True))
-    copies = (Copy(i, draw(st.sampled_from(("here/", "there/"))) + i, draw(st.none() | st.just("anchor"))) for i in images)
+    copies = (
+        Copy(i, draw(st.sampled_from(("here/", "there/"))) + i, draw(st.none() | st.just("anchor"))) for i in images
+    )
     return Queue(owner, tuple(copies), draw(st.booleans()))
 
 
