@@ -159,12 +159,6 @@ def rows_of(host: HostPlan) -> int:
     return max(1, len(host.check.rings)) + max(1, len(host.copy.queues))
 
 
-@given(data=st.data())
-def test_the_same_plans_give_the_same_text(data: st.DataObject, changes: st.SearchStrategy[tuple[Plan, Plan]]) -> None:
-    old, new = data.draw(changes)
-    assert table.render(new, diff(old, new)) == table.render(new, diff(old, new))
-
-
 @given(st.lists(st.lists(st.text("aé日 ", max_size=5), min_size=3, max_size=3), min_size=1, max_size=5))
 def test_every_cell_stands_below_the_one_above(rows: list[list[str]]) -> None:
     lines = lay_out([[Cell(text) for text in row] for row in rows])
