@@ -80,10 +80,15 @@ def _write_entry(key: str, value: Plain, first: str, pad: str, lines: list[str])
 def _write_item(item: Plain, first: str, pad: str, lines: list[str]) -> None:
     if isinstance(item, str):
         lines.append(first + _scalar(item))
-    elif isinstance(item, Mapping) and 0 < len(item) <= _SMALL and all(map(_is_word, [*item.keys(), *item.values()])):
+    elif isinstance(item, Mapping) and _is_small(item):
         lines.append(f"{first}{{{', '.join(f'{key}: {_scalar(value)}' for key, value in item.items())}}}")
     else:
         _write(item, first, pad, lines)
+
+
+def _is_small(value: Mapping[str, Any]) -> bool:
+    words = all(_is_word(key) and _is_word(entry) for key, entry in value.items())
+    return words and 0 < len(value) <= _SMALL and max(map(len, value)) <= _LONGEST_KEY
 
 
 def _is_word(value: Plain) -> bool:

@@ -50,6 +50,7 @@ def readers() -> dict[str, Any]:
 @given(values)
 @example({trap: trap for trap in TRAPS})
 @example([{"image": trap, "to": "a"} for trap in TRAPS])
+@example([{trap: "a"} for trap in TRAPS])
 @example([[], {}, [[]], [{}], {"a": []}, [[[1], 2], {"a": [[3]]}]])
 def test_every_reader_of_either_version_reads_back_what_was_written(value: Any) -> None:
     text = yaml.dump(value)
