@@ -144,7 +144,7 @@ def insecure_hosts(entries: Mapping[str, Any]) -> frozenset[str]:
                 host = canonical_host(written)
             except InvalidReference:
                 continue  # the schema's check of this key says so
-            found.add(host.removesuffix(":80"))
+            found.add(canonical_host(host.removesuffix(":80")))
     return frozenset(found)
 
 

@@ -44,12 +44,13 @@ def one_form_of_prefix(found: Object) -> Iterator[Diagnostic]:
     spec: Any = found.value.get("spec")
     entries = spec.get("alternatives") if isinstance(spec, dict) else None
     prefixes = [e.get("imagePrefix") if isinstance(e, dict) else None for e in entries or ()]
-    groups = [p.endswith("/") for p in prefixes if isinstance(p, str)]
-    for index, (before, here) in enumerate(pairwise(groups), 1):
-        if before != here:
+    texts = [(index, prefix) for index, prefix in enumerate(prefixes) if isinstance(prefix, str)]
+    for (_, before), (index, here) in pairwise(texts):
+        if before.endswith("/") != here.endswith("/"):
             place = found.place / "spec" / "alternatives" / index / "imagePrefix"
-            one, other = ("a group of repositories", "one repository") if here else ("one repository", "a group")
-            message = f'"{prefixes[index]}" covers {one}, the entry before it {other}'
+            kinds = ("a group of repositories", "one repository")
+            one, other = kinds if here.endswith("/") else reversed(kinds)
+            message = f'"{here}" covers {one}, the entry before it {other}'
             yield place.error(Code.MIXED_PREFIXES, message, 'end all prefixes of a list with "/", or none')
             return
 

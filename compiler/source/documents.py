@@ -168,7 +168,8 @@ def read_documents(text: Text) -> tuple[list[Document], list[Diagnostic]]:
 def flatten(document: Document) -> Iterator[Object]:
     """Give the objects of a document: itself, or the items of a List, which may nest.
 
-    What has no kind is no object and is left out. The items of a ``PodList`` need not name their own kind.
+    The items of a ``PodList`` need not name their own kind. What has neither a kind nor a version is no object and is
+    left out; where only one of the two is missing it is the empty text.
     """
     yield from _flatten(document.value, document.place, "", "")
 
@@ -176,9 +177,8 @@ def flatten(document: Document) -> Iterator[Object]:
 def _flatten(value: Any, place: Place, kind: str, api_version: str) -> Iterator[Object]:
     if not isinstance(value, dict):
         return
-    own_kind = value.get("kind", kind)
-    own_version = value.get("apiVersion", api_version)
-    if not isinstance(own_kind, str) or not isinstance(own_version, str) or not own_kind:
+    own_kind, own_version = _text(value.get("kind", kind)), _text(value.get("apiVersion", api_version))
+    if not own_kind and not own_version:
         return
     if own_kind.endswith("List") and isinstance(value.get("items"), list):
         items = place / "items"
@@ -186,6 +186,10 @@ def _flatten(value: Any, place: Place, kind: str, api_version: str) -> Iterator[
             yield from _flatten(item, items / index, own_kind.removesuffix("List"), own_version)
     else:
         yield Object(value, place, own_kind, own_version)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _object_at(place: Place) -> Any:

@@ -29,6 +29,7 @@ __all__ = [
     "RingStatus",
     "Scan",
     "SeriesStatus",
+    "UnknownRead",
     "Verdict",
     "Visit",
     "Window",
@@ -97,6 +98,14 @@ class Read(NamedTuple):
     secret: str | None
     insecure: bool
     copy: Copy | None = None
+
+
+class UnknownRead(ValueError):
+    """The read isn't in flight: it ended already, or belongs to another engine."""
+
+    def __init__(self, read: Read) -> None:
+        super().__init__(f"{read.operation} of {read.image} for {read.owner} is not in flight")
+        self.read = read
 
 
 class Visit(NamedTuple):

@@ -117,11 +117,17 @@ def shuffled(texts: list[Text], seed: int) -> list[Text]:
     order = random.Random(seed)
     mixed = []
     for one in texts:
-        pieces = [p.piece.removeprefix("---") for p in parse(one.content)]
-        order.shuffle(pieces)
-        mixed.append(Text(one.name, "".join(f"---\n{p.lstrip(chr(10))}\n" for p in pieces)))
+        documents = [alone(p.piece) for p in parse(one.content)]
+        order.shuffle(documents)
+        mixed.append(Text(one.name, "".join(documents)))
     order.shuffle(mixed)
     return mixed
+
+
+def alone(document: str) -> str:
+    """Write a document so that it can stand anywhere in a stream: between a ``---`` or its directives, and a ``...``."""
+    has_directives = any(line.startswith("%") for line in document.splitlines())
+    return f"{'' if has_directives or document.startswith('---') else '---'}{chr(10)}{document}{chr(10)}...{chr(10)}"
 
 
 @pytest.mark.parametrize("case", PLANS, ids=named)
