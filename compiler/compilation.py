@@ -6,7 +6,7 @@ controller watches, where one team's mistake must not stop the others: a resourc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -71,6 +71,7 @@ def compile_state(
     resources: Iterable[Object],
     workloads: Sequence[Workload],
     namespaces: Mapping[str, Mapping[str, str]],
+    revise: Callable[[Model], Model] = lambda model: model,
 ) -> Compilation:
     """Compile what is there now; a resource with errors is left out and everything else goes on.
 
@@ -79,6 +80,8 @@ def compile_state(
         resources: objects of kuik's own kinds, unchecked.
         workloads: as ``read_workload`` gives them.
         namespaces: labels by name.
+        revise: changes the sound model before its plan is built; the controller knows better than status what is
+            retained.
     """
     gathered = Gathered(config)
     for resource in resources:
@@ -86,6 +89,7 @@ def compile_state(
     refused = {**gathered.refused, **_conflicts(gathered.resources)}
     sound = tuple(r for r in gathered.resources if r.owner not in refused)
     model = replace(gathered.model(), resources=sound, workloads=tuple(workloads), namespaces=namespaces)
+    model = revise(model)
     plan, late = _build(model)
     found = [*gathered.found, *chain.from_iterable(_conflicts(gathered.resources).values()), *late]
     found += resource_checks.namespaces_are_known(model)

@@ -87,6 +87,10 @@ class ImageMirror(_Resource):
     Attributes:
         path: the canonical ``host/path`` that the copies go under.
         drift_policy: ``Ignore``, ``Warn`` or ``Sync``; the latter two re-read tags.
+        insecure: the destination is reached over plain HTTP.
+        push_secret: the name of the secret that writes; None is anonymous.
+        pull_secret: the name of the secret that reads.
+        platforms: None is all, the empty tuple those of the cluster's nodes.
     """
 
     kind: ClassVar[str] = "ImageMirror"
@@ -95,6 +99,10 @@ class ImageMirror(_Resource):
     drift_policy: str = "Ignore"
     exclude: tuple[Glob, ...] = ()
     cursors: tuple[tuple[str, str], ...] = ()
+    insecure: bool = False
+    push_secret: str | None = None
+    pull_secret: str | None = None
+    platforms: tuple[str, ...] | None = None
 
     def owns(self, image: Reference) -> bool:
         """Say whether an image lies at the mirror's own destination, which it never copies."""
@@ -169,6 +177,10 @@ def build_resource(found: Object, insecure: frozenset[str]) -> Resource:
                 drift_policy=spec.get("driftPolicy", "Ignore"),
                 exclude=exclude,
                 cursors=_cursors(status),
+                insecure=spec["destination"].get("insecure", False),
+                push_secret=_secret(spec["destination"].get("push") or {}),
+                pull_secret=_secret(spec["destination"].get("pull") or {}),
+                platforms=_platforms(spec.get("platforms") or {}),
             )
         case _:
             return ImageAlternative(
@@ -183,10 +195,25 @@ def build_resource(found: Object, insecure: frozenset[str]) -> Resource:
 def _alternative(entry: Mapping[str, Any], insecure: frozenset[str]) -> Alternative:
     return Alternative(
         prefix=parse_prefix(entry["imagePrefix"], insecure),
-        secret=((entry.get("auth") or {}).get("secretRef") or {}).get("name"),
+        secret=_secret(entry),
         insecure=entry.get("insecure", False),
         unavailable=entry.get("unavailable", False),
     )
+
+
+def _secret(entry: Mapping[str, Any]) -> str | None:
+    name: str | None = ((entry.get("auth") or {}).get("secretRef") or {}).get("name")
+    return name
+
+
+def _platforms(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
+    match entry.get("mode", "Auto"):
+        case "All":
+            return None
+        case "List":
+            return tuple(entry.get("list") or ())
+        case _:
+            return ()
 
 
 def _retained(status: Mapping[str, Any], insecure: frozenset[str]) -> Iterable[Reference]:

@@ -15,7 +15,7 @@ from compiler.reference import InvalidReference, Reference
 from compiler.resources import Alternative, ImageAlternative, ImageMirror, ImageMonitor
 from compiler.workloads import Workload
 
-__all__ = ["Tracking", "track"]
+__all__ = ["Tracking", "track", "used_by"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,7 @@ def _wanted(model: Model, mirror: ImageMirror) -> set[Reference]:
 def _reads(model: Model, monitor: ImageMonitor, finder: _AlternativeFinder) -> dict[Reference, Alternative | None]:
     """Give what a monitor reads; the entry is the one whose credential reads it, None leaves that to the host."""
     selected = list(model.selected(monitor))
-    origins = {image for workload in selected for image in workload.images} | set(monitor.retained)
-    origins = {image for image in origins if not _excluded(monitor.exclude, image)}
+    origins = used_by(selected, monitor) | {i for i in monitor.retained if not _excluded(monitor.exclude, i)}
     reads = dict[Reference, Alternative | None].fromkeys(origins)
     if monitor.monitor_alternatives:
         for image, entry in finder.alternatives(selected, origins, monitor.retained):
@@ -82,6 +81,12 @@ def _reads(model: Model, monitor: ImageMonitor, finder: _AlternativeFinder) -> d
             if reads.get(image) is None and not _excluded(monitor.exclude, image):
                 reads[image] = entry
     return reads
+
+
+def used_by(selected: Iterable[Workload], monitor: ImageMonitor) -> set[Reference]:
+    """Give the images that the pods selected by a monitor use, those that it excludes left out."""
+    used = {image for workload in selected for image in workload.images}
+    return {image for image in used if not _excluded(monitor.exclude, image)}
 
 
 class _AlternativeFinder:

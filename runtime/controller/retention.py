@@ -1,0 +1,63 @@
+"""Images that no pod uses any more and that a monitor keeps checking for a while (``unusedImageRetention``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from compiler.duration import Nanoseconds
+from runtime.controller.reports import entries
+from runtime.controller.times import read_time
+
+__all__ = ["LONGEST", "Retained", "read_retained", "retain"]
+
+LONGEST: Final = 5000
+"""How many are kept; beyond, those that are unused longest go first (page 3, "Status")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """A retained image.
+
+    Attributes:
+        unused_since: in nanoseconds since 1970.
+        digest: the last one known; None where none is.
+    """
+
+    ref: str
+    unused_since: Nanoseconds
+    digest: str | None = None
+
+
+def retain(
+    kept: Mapping[str, Retained],
+    gone: Iterable[Retained],
+    used: frozenset[str],
+    retention: Nanoseconds,
+    now: Nanoseconds,
+) -> tuple[dict[str, Retained], bool]:
+    """Give what is retained now.
+
+    Args:
+        kept: what was retained before.
+        gone: what was used until now and isn't any more.
+        used: what pods use.
+        retention: how long an image is kept.
+        now: the time of day.
+
+    Returns:
+        By reference, and whether some had to go before their time.
+    """
+    candidates = {r.ref: r for r in (*gone, *kept.values())}
+    lasting = [r for r in candidates.values() if r.ref not in used and now - r.unused_since < retention]
+    lasting.sort(key=lambda r: (-r.unused_since, r.ref))
+    return {r.ref: r for r in sorted(lasting[:LONGEST], key=lambda r: r.ref)}, len(lasting) > LONGEST
+
+
+def read_retained(status: Mapping[str, Any]) -> Iterator[Retained]:
+    """Read what a status says is retained; an entry without a time is left out."""
+    for entry in entries(status, "retainedImages"):
+        since = read_time(entry.get("unusedSince"))
+        if since is not None:
+            yield Retained(entry["ref"], since, entry.get("digest"))

@@ -1,0 +1,306 @@
+"""What Prometheus is told (page 3, "Metrics").
+
+What describes the pace stands in a registry of its own, which is shown only while this process leads: two processes that
+export one host's interval would make every formula over it ambiguous.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Counts
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from compiler.duration import SECOND, Nanoseconds
+from compiler.plan import Operation, Plan, digests
+from runtime.pacing.values import Outcome, OwnerStatus, RingStatus, Visit, Window
+from runtime.reconcile.measures import Family
+from runtime.reconcile.measures import Histogram as Measured
+
+__all__ = ["CONTENT_TYPE", "Metrics"]
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+_REQUEST_BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds; a check's default timeout is 10 s
+_COPY_BUCKETS: Final = (1, 5, 15, 60, 180, 600, 1800, 3600)  # seconds; a copy may take as long as it needs
+
+
+class Metrics:
+    """Every metric of a process; methods are named for what has happened."""
+
+    def __init__(self) -> None:
+        self._rings = dict[str, dict[tuple[str, str, str], RingStatus]]()
+        self._queues = dict[str, set[tuple[str, str]]]()
+        self._series = set[tuple[str, str]]()
+        self._opened = Counts[tuple[str, str, str]]()
+        self._exports = list[Callable[[], Iterable[Family]]]()
+        self.counted: tuple[tuple[tuple[tuple[str, str, str], int], ...], tuple[Family, ...]] = ((), ())
+        self._anomalies = dict[str, set[tuple[str, str, str, str]]]()
+        self._leading = False
+        self.process = CollectorRegistry()
+        self.pace = CollectorRegistry()
+        self._of_process(self.process)
+        self._of_pace(self.pace)
+
+    def _of_process(self, registry: CollectorRegistry) -> None:
+        self._leader = Gauge("kuik_leader", "Whether this process leads.", registry=registry)
+        self._reloaded = Gauge(
+            "kuik_config_last_reload_successful",
+            "Whether the last reload of the configuration was taken.",
+            registry=registry,
+        )
+        self._reload_time = Gauge(
+            "kuik_config_last_reload_success_timestamp_seconds",
+            "When the configuration was last taken.",
+            registry=registry,
+        )
+
+    def _of_pace(self, registry: CollectorRegistry) -> None:
+        series, ring = ("registry", "operation"), ("kind", "name", "registry")
+        self._interval = Gauge(
+            "kuik_registry_interval_seconds", "The effective time between two windows.", series, registry=registry
+        )
+        registry.register(_Counted(self))
+        self._requests = Counter(
+            "kuik_registry_requests", "Images that were read, by result.", (*series, "result"), registry=registry
+        )
+        self._durations = Histogram(
+            "kuik_registry_request_duration_seconds",
+            "How long reading an image took.",
+            series,
+            buckets=_REQUEST_BUCKETS,
+            registry=registry,
+        )
+        self._remaining = Gauge(
+            "kuik_registry_ratelimit_remaining",
+            "What the registry last said remains.",
+            ("registry",),
+            registry=registry,
+        )
+        self._limit = Gauge(
+            "kuik_registry_ratelimit_limit", "What the registry last said it allows.", ("registry",), registry=registry
+        )
+        self._held = Gauge(
+            "kuik_registry_held_until_timestamp_seconds",
+            "Until when a host is left alone; only while it is.",
+            ("registry",),
+            registry=registry,
+        )
+        self._ring_images = Gauge("kuik_check_ring_images", "Images in a ring.", ring, registry=registry)
+        self._cycle = Gauge("kuik_check_cycle_duration_seconds", "How long the last lap took.", ring, registry=registry)
+        self._cycle_started = Gauge(
+            "kuik_check_cycle_started_timestamp_seconds", "When the lap in progress began.", ring, registry=registry
+        )
+        self._reused = Counter("kuik_check_reused", "Visits that needed no request.", ring, registry=registry)
+        self._pending = Gauge(
+            "kuik_copy_pending_images", "Copies that a mirror owes.", ("name", "registry"), registry=registry
+        )
+        self._copy_bytes = Counter("kuik_copy_bytes", "Bytes copied.", ("registry",), registry=registry)
+        self._copy_durations = Histogram(
+            "kuik_copy_duration_seconds",
+            "How long a copy took.",
+            ("registry",),
+            buckets=_COPY_BUCKETS,
+            registry=registry,
+        )
+        anomaly = ("name", "image", "registry", "reason")
+        self._anomaly = {
+            "unavailable": Gauge("kuik_image_unavailable", "1 while it lasts.", anomaly, registry=registry),
+            "drifted": Gauge("kuik_image_drifted", "1 while it lasts.", anomaly, registry=registry),
+        }
+        self._plan = Gauge("kuik_plan_info", "The digests of the plan in force.", ("pace", "plan"), registry=registry)
+
+    def collect(self) -> None:
+        """Take down what is counted elsewhere; on the event loop, before ``render``."""
+        families = tuple(family for export in self._exports for family in export())
+        self.counted = (tuple(sorted(self._opened.items())), families)
+
+    def render(self) -> bytes:
+        """Write everything in Prometheus' text format; may be called from another thread."""
+        return generate_latest(self.process) + (generate_latest(self.pace) if self._leading else b"")
+
+    def leads(self, *, leading: bool) -> None:
+        """Show the pace, or stop showing it."""
+        self._leading = leading
+        self._leader.set(leading)
+
+    def reloaded(self, *, taken: bool, at: float) -> None:
+        """Note that a configuration was read.
+
+        Args:
+            taken: it is in force now; otherwise the one before goes on.
+            at: seconds since the epoch.
+        """
+        self._reloaded.set(taken)
+        if taken:
+            self._reload_time.set(at)
+
+    def planned(self, plan: Plan) -> None:
+        """Show the pace of a plan, and forget the series that it has no more."""
+        found = digests(plan)
+        self._plan.clear()
+        self._plan.labels(found["pace"], found["plan"]).set(1)
+        series = set[tuple[str, str]]()
+        for host, operation, one in plan.series():
+            self._interval.labels(host, operation.value).set(one.interval / SECOND)
+            series.add((host, operation.value))
+        for host, name in self._series - series:
+            self._interval.remove(host, name)
+        for host, name in series - self._series:
+            for outcome in Outcome:  # a counter that is there from the start has a rate from the start
+                self._opened[host, name, outcome.value] += 0
+        self._series = series
+
+    def opened(self, window: Window) -> None:
+        """Count a window, and the visits that it needed no request for."""
+        self._opened[window.host, window.operation.value, window.outcome.value] += window.run
+        for visit in window.visits:
+            self.visited(window.host, visit)
+
+    def visited(self, host: str, visit: Visit) -> None:
+        """Count a visit if it was made without a request."""
+        if visit.reused:
+            kind, _, name = visit.owner.partition("/")
+            self._reused.labels(kind, name, host).inc()
+
+    def read(self, host: str, operation: Operation, result: str, seconds: float) -> None:
+        """Count an image that was read and how long it took."""
+        self._requests.labels(host, operation.value, result).inc()
+        self._durations.labels(host, operation.value).observe(seconds)
+
+    def copied(self, host: str, transferred: int, seconds: float) -> None:
+        """Count a copy: its bytes and how long it took."""
+        self._copy_bytes.labels(host).inc(transferred)
+        self._copy_durations.labels(host).observe(seconds)
+
+    def rationed(self, host: str, limit: int | None, remaining: int | None) -> None:
+        """Show what a registry says of its quota; what it doesn't say stays."""
+        if limit is not None:
+            self._limit.labels(host).set(limit)
+        if remaining is not None:
+            self._remaining.labels(host).set(remaining)
+
+    def held(self, until: Mapping[str, float]) -> None:
+        """Show which hosts are held, in seconds since the epoch."""
+        self._held.clear()
+        for host, at in until.items():
+            self._held.labels(host).set(at)
+
+    def ringed(self, owner: str, status: OwnerStatus, started: Mapping[str, float]) -> None:
+        """Show the rings and queues of an owner, and forget those that are gone; an empty status forgets the owner.
+
+        Args:
+            started: when the lap in progress began, by host, in seconds since the epoch.
+        """
+        kind, _, name = owner.partition("/")
+        before = self._rings.get(owner, {})
+        rings = {(kind, name, ring.registry): ring for ring in status.rings if ring.images}
+        for labels, ring in rings.items():
+            if before.get(labels) != ring:
+                self._show(labels, ring, started.get(ring.registry))
+        for labels in before.keys() - rings.keys():
+            for gauge in (self._ring_images, self._cycle, self._cycle_started):
+                _forget(gauge, labels)
+        queues = {(name, queue.registry) for queue in status.queues}
+        for queue in status.queues:
+            self._pending.labels(name, queue.registry).set(len(queue.pending))
+        for gone in self._queues.get(owner, set()) - queues:
+            _forget(self._pending, gone)
+        self._rings[owner], self._queues[owner] = rings, queues
+        if not rings and not queues:
+            del self._rings[owner], self._queues[owner]
+
+    def _show(self, labels: tuple[str, str, str], ring: RingStatus, started: float | None) -> None:
+        self._ring_images.labels(*labels).set(ring.images)
+        if ring.cycle_duration is not None:
+            self._cycle.labels(*labels).set(_seconds(ring.cycle_duration))
+        if started is not None:
+            self._cycle_started.labels(*labels).set(started)
+
+    def anomalies(self, kind: str, owner: str, found: Iterable[tuple[str, str, str]]) -> None:
+        """Show the anomalies of an owner and forget its others.
+
+        Args:
+            kind: ``unavailable`` or ``drifted``.
+            owner: ``Kind/name``.
+            found: (image, registry, reason) of each.
+        """
+        name, key = owner.partition("/")[2], f"{kind}/{owner}"
+        before = self._anomalies.pop(key, set())
+        now = {(name, image, registry, reason) for image, registry, reason in found}
+        if now:
+            self._anomalies[key] = now
+        # a monitor and a mirror of one name share a sample
+        shared = {
+            labels for other, all_of in self._anomalies.items() if other.startswith(f"{kind}/") for labels in all_of
+        }
+        for labels in before - shared:
+            _forget(self._anomaly[kind], labels)
+        for labels in now - before:
+            self._anomaly[kind].labels(*labels).set(1)
+
+    def export(self, families: Callable[[], Iterable[Family]]) -> None:
+        """Show what others count, such as the work queue, with the rest of the pace."""
+        self._exports.append(families)
+
+
+class _Counted(Collector):
+    """What is counted outside of Prometheus' client, as it was at the last ``collect`` of its owner.
+
+    Windows are counted in a plain dictionary, because ten thousand hosts open windows at once.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        windows = CounterMetricFamily(
+            "kuik_registry_windows", "Windows by what became of them.", labels=("registry", "operation", "outcome")
+        )
+        opened, families = self._metrics.counted
+        for labels, count in opened:
+            windows.add_metric(labels, count)
+        yield windows
+        for family in families:
+            yield _metric(family, [*family.samples[0][0]] if family.samples else [])
+
+
+def _metric(family: Family, labels: list[str]) -> Metric:
+    if family.type == "histogram":
+        histogram = HistogramMetricFamily(family.name, family.help, labels=labels)
+        for values, value in family.samples:
+            if isinstance(value, Measured):
+                histogram.add_metric([*values.values()], _buckets(value), value.total)
+        return histogram
+    kind = CounterMetricFamily if family.type == "counter" else GaugeMetricFamily
+    metric = kind(family.name.removesuffix("_total"), family.help, labels=labels)
+    for values, value in family.samples:
+        if not isinstance(value, Measured):
+            metric.add_metric([*values.values()], value)
+    return metric
+
+
+def _buckets(measured: Measured) -> list[tuple[str, float]]:
+    """Give the cumulative buckets of a histogram."""
+    total, buckets = 0, list[tuple[str, float]]()
+    for bound, count in zip((*map(str, measured.bounds), "+Inf"), measured.counts, strict=True):
+        total += count
+        buckets.append((bound, total))
+    return buckets
+
+
+def _forget(gauge: Gauge, labels: Iterable[str]) -> None:
+    """Remove a sample, if there ever was one."""
+    with suppress(KeyError):
+        gauge.remove(*labels)
+
+
+def _seconds(duration: Nanoseconds) -> float:
+    return duration / SECOND
