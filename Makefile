@@ -44,7 +44,7 @@ golden: $(VENV)/dev ## Rewrite what is derived: golden plans, CustomResourceDefi
 	KUIK_GOLDEN=rewrite $(BIN)/python -m pytest -n $(WORKERS) tests/golden tests/schemas $(ARGS)
 
 bench: $(VENV)/dev ## Measure speed and memory, and print tables
-	$(BIN)/python bench $(ARGS)
+	$(BIN)/python bench
 
 lock: $(VENV)/dev ## Write the requirements from pyproject.toml (ARGS=--upgrade takes newer releases)
 	$(COMPILE) pyproject.toml --group dev -o requirements-dev.txt

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from compiler.bounds import DEEPEST
 from compiler.checks import hosts as host_checks
 from compiler.config import Config, build_config
 from compiler.diagnostics import Code, Diagnostic
@@ -41,8 +42,11 @@ def read_plan(text: Text) -> tuple[Plan | None, list[Diagnostic]]:
     return (None, found) if found else (from_document(documents[0].value), [])
 
 
-def drop_nulls(value: Any) -> Any:
-    """Drop the keys without a value, as the API server does: they mean the same as no key."""
-    if isinstance(value, dict):
-        return {k: drop_nulls(v) for k, v in value.items() if v is not None}
-    return [drop_nulls(v) for v in value] if isinstance(value, list) else value
+def drop_nulls(value: Any, levels: int = DEEPEST) -> Any:
+    """Drop the keys without a value, as the API server does: they mean the same as no key.
+
+    What is nested deeper than so many levels stays as it is; its shape is refused.
+    """
+    if levels and isinstance(value, dict):
+        return {k: drop_nulls(v, levels - 1) for k, v in value.items() if v is not None}
+    return [drop_nulls(v, levels - 1) for v in value] if levels and isinstance(value, list) else value

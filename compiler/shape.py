@@ -16,6 +16,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 import schemas
+from compiler.bounds import beyond
 from compiler.diagnostics import Code, Diagnostic, Severity
 from compiler.formats import FORMATS, InvalidFormat
 from compiler.source import Place, may_hold_1_1, read_by_1_1
@@ -44,6 +45,10 @@ def check_shape(value: Any, schema: str, place: Place) -> list[Diagnostic]:
         schema: the name of a schema of ``schemas``.
         place: where the value stands.
     """
+    passed = beyond(value)
+    if passed is not None:
+        path, message = passed
+        return [place.at(path).error(Code.INVALID_VALUE, message)]
     found = list(place.duplicates()) if place.document.has_duplicates else []
     found += _read_otherwise_by_kubectl(place)
     told = {d.position for d in found}

@@ -127,10 +127,11 @@ class Host:
         """
         if read.operation is _CHECK:
             ended = self.checks.finish(read, response)
-        elif self.copies.finish(read, response, now):
-            ended = Ended(read, None, tuple(self._fit_mirror(read.owner, memory, now)))
         else:
-            ended = Ended(read)
+            has_arrived = self.copies.finish(read, response, now)
+            laps = self._fit_mirror(read.owner, memory, now) if has_arrived else ()
+            queue = self._queues.get(read.owner)
+            ended = Ended(read, None, tuple(laps), None, queue.pending if queue else 0)
         if response.retry_after is None and response.quota_reset is None:
             return ended
         return ended._replace(held_until=self._hold(response, now))

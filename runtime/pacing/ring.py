@@ -95,8 +95,7 @@ class Ring:
             return True
         if self._reuse(len(self.images), opens, answers, visits):
             return True
-        if (lap := self._end_lap(opens)) is not None:
-            laps.append(lap)
+        laps.append(self._end_lap(opens))
         return self._reuse(start, opens, answers, visits)
 
     def _reuse(self, end: int, opens: Nanoseconds, answers: Answers, visits: list[Visit]) -> bool:
@@ -169,8 +168,13 @@ class Ring:
             answers.add(keys, self._cycle_started)
         self.images, self.keys = images, keys
         self.position = bisect_right(images, self.cursor) if self.checked and self.cursor is not None else 0
-        if images and self.position == len(images):
-            return self._end_lap(now if self._last is None else self._last)
+        if not images or self.position < len(images):
+            return None
+        # the lap ended with the last visit made; at once, if that was before this process
+        ended = now if self._last is None else self._last
+        if ended > self._cycle_started:
+            return self._end_lap(ended)
+        self.checked = self.position = 0
         return None
 
     def _exchange(self, images: tuple[str, ...], keys: tuple[Key, ...], answers: Answers) -> None:
@@ -194,12 +198,11 @@ class Ring:
         answers.add(added, started)
         self._visited = visited
 
-    def _end_lap(self, ended: Nanoseconds) -> Lap | None:
-        """Begin the next lap at the moment the last one ended; one that ended where it started was none."""
-        started, self._cycle_started = self._cycle_started, ended
+    def _end_lap(self, ended: Nanoseconds) -> Lap:
+        """Begin the next lap at the moment the last one ended."""
+        lap = Lap(self.registry, self.owner, self._cycle_started, ended)
+        self._cycle_started = ended
+        self._cycle_duration = lap.duration
         self.checked = 0
         self.position = 0
-        if ended == started:
-            return None
-        self._cycle_duration = ended - started
-        return Lap(self.registry, self.owner, started, ended)
+        return lap

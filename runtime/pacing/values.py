@@ -165,12 +165,14 @@ class Ended(NamedTuple):
         visit: None for a copy, and when the image has left the ring meanwhile.
         laps: those that ended with it.
         held_until: when the series of the host go on, if this answer holds one.
+        pending: how many images the queue still owes; None for a check.
     """
 
     read: Read
     visit: Visit | None = None
     laps: tuple[Lap, ...] = ()
     held_until: Nanoseconds | None = None
+    pending: int | None = None
 
 
 class Applied(NamedTuple):

@@ -125,9 +125,9 @@ def shuffled(texts: list[Text], seed: int) -> list[Text]:
 
 
 def alone(document: str) -> str:
-    """Write a document so that it can stand anywhere in a stream: between a ``---`` or its directives, and a ``...``."""
-    has_directives = any(line.startswith("%") for line in document.splitlines())
-    return f"{'' if has_directives or document.startswith('---') else '---'}{chr(10)}{document}{chr(10)}...{chr(10)}"
+    """Write a document so that it can stand anywhere in a stream: between ``---`` or its directives, and ``...``."""
+    begins_itself = document.startswith("---") or any(line.startswith("%") for line in document.splitlines())
+    return f"{document}\n...\n" if begins_itself else f"---\n{document}\n...\n"
 
 
 @pytest.mark.parametrize("case", PLANS, ids=named)
