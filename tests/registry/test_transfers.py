@@ -144,7 +144,8 @@ async def test_a_source_without_ranges_is_read_again_and_skipped() -> None:
         assert LAYER.body == store.blobs[LAYER.digest]
 
 
-async def test_a_source_that_breaks_off_for_ever_is_given_up() -> None:
+async def test_a_source_that_breaks_off_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.registry.reader._PAUSE", 0)
     answers = origin()
     answers[f"GET {BLOB}"] = lambda seen: (
         Reply(200, {}, LAYER.body[:1], length=300_000)
@@ -185,12 +186,14 @@ async def test_wrong_content_never_completes_an_upload(wrong: bytes) -> None:
         assert {} == store.manifests
 
 
-async def test_a_short_blob_is_no_blob() -> None:
+async def test_a_blob_of_another_length_is_not_even_read() -> None:
     answers = origin()
-    answers[f"GET {BLOB}"] = lambda seen: Reply(200, {}, LAYER.body[:1000])
+    answers[f"GET {BLOB}"] = Reply(200, {}, LAYER.body[:1000])
     async with hostile(answers) as source, destination() as (target, store):
-        with pytest.raises(CopyFailed):
+        with pytest.raises(CopyFailed) as failed:
             await copy(source, target)
+        assert CopyReason.DIGEST_MISMATCH == failed.value.reason
+        assert 1 == len(ranges(source))
         assert {} == store.manifests
 
 

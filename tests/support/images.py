@@ -9,12 +9,15 @@ import urllib.request
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Final
 
-__all__ = ["Content", "digest", "fetch", "image", "index", "layer", "push"]
+__all__ = ["Content", "FileContent", "digest", "fetch", "image", "index", "layer", "push"]
 
 OCI: Final = "application/vnd.oci.image"
 DOCKER: Final = "application/vnd.docker.distribution"
+_TYPES: Final = f"{OCI}.index.v1+json, {OCI}.manifest.v1+json, {DOCKER}.manifest.list.v2+json, {DOCKER}.manifest.v2+json"
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Content:
 
     media_type: str
     body: bytes = field(repr=False)
-    needs: tuple[Content, ...] = ()
+    needs: tuple[Content | FileContent, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -38,6 +41,25 @@ class Content:
         return {"mediaType": self.media_type, "digest": self.digest, "size": len(self.body), **self.extra}
 
 
+@dataclass(frozen=True)
+class FileContent:
+    """A blob that is too long for memory."""
+
+    media_type: str
+    file: Path
+    needs: tuple[Content, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    is_manifest = False
+
+    @cached_property
+    def digest(self) -> str:
+        with self.file.open("rb") as reader:
+            return f"sha256:{hashlib.file_digest(reader, 'sha256').hexdigest()}"
+
+    def descriptor(self) -> dict[str, Any]:
+        return {"mediaType": self.media_type, "digest": self.digest, "size": self.file.stat().st_size, **self.extra}
+
+
 def digest(body: bytes) -> str:
     return f"sha256:{hashlib.sha256(body).hexdigest()}"
 
@@ -47,7 +69,7 @@ def layer(seed: int, size: int = 1000, media_type: str = f"{OCI}.layer.v1.tar+gz
 
 
 def image(
-    layers: Sequence[Content],
+    layers: Sequence[Content | FileContent],
     config: Content | None = None,
     media_type: str = f"{OCI}.manifest.v1+json",
     platform: str = "",
@@ -89,7 +111,7 @@ def push(host: str, repository: str, tags: Iterable[str], content: Content, user
     headers = {"Authorization": f"Basic {b64encode(user.encode()).decode()}"} if user else {}
     base = f"http://{host}/v2/{repository}"
     for need in content.needs:
-        if need.is_manifest:
+        if isinstance(need, Content) and need.is_manifest:
             push(host, repository, (), need, user)
         elif "urls" not in need.extra:
             _push_blob(base, need, headers)
@@ -98,19 +120,24 @@ def push(host: str, repository: str, tags: Iterable[str], content: Content, user
         _send("PUT", f"{base}/manifests/{reference}", typed, content.body)
 
 
-def _push_blob(base: str, blob: Content, headers: dict[str, str]) -> None:
+def _push_blob(base: str, blob: Content | FileContent, headers: dict[str, str]) -> None:
     with _send("POST", f"{base}/blobs/uploads/", headers, b"") as begun:
         location = begun.headers["Location"]
-    _send("PUT", f"{location}&digest={blob.digest}", headers, blob.body)
+    if isinstance(blob, Content):
+        _send("PUT", f"{location}&digest={blob.digest}", headers, blob.body)
+        return
+    with blob.file.open("rb") as body:
+        length = {"Content-Length": str(blob.file.stat().st_size)}
+        _send("PUT", f"{location}&digest={blob.digest}", {**headers, **length}, body)
 
 
-def fetch(host: str, path: str, accept: str = "*/*") -> bytes:
+def fetch(host: str, path: str) -> bytes:
     """Read something of a registry."""
-    with _send("GET", f"http://{host}/v2/{path}", {"Accept": accept}, None) as answer:
+    with _send("GET", f"http://{host}/v2/{path}", {"Accept": _TYPES}, None) as answer:
         return bytes(answer.read())
 
 
-def _send(method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Any:
+def _send(method: str, url: str, headers: Mapping[str, str], body: bytes | BinaryIO | None) -> Any:
     typed = {"Content-Type": "application/octet-stream", **headers}
     request = urllib.request.Request(url, body, typed, method=method)
     return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60)
