@@ -19,7 +19,7 @@ help: ## Show the targets
 	  printf '  make %-10s %s\n' "$$name" "$$what"; done
 
 demo: $(VENV)/run ## Plan the quickstart: under a minute from nothing
-	$(BIN)/kuik plan -c examples/quickstart/config.yaml -f examples/quickstart --exclude config.yaml
+	$(BIN)/kuik plan -c examples/quickstart/config.yaml -f examples/quickstart
 
 test: api-server ## Run every test; builds a Kubernetes API server the first time
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
@@ -44,7 +44,7 @@ golden: $(VENV)/dev ## Rewrite what is derived: golden plans, CustomResourceDefi
 	KUIK_GOLDEN=rewrite $(BIN)/python -m pytest -n $(WORKERS) tests/golden tests/schemas $(ARGS)
 
 bench: $(VENV)/dev ## Measure speed and memory, and print tables
-	$(BIN)/python bench $(ARGS)
+	$(BIN)/python bench
 
 lock: $(VENV)/dev ## Write the requirements from pyproject.toml (ARGS=--upgrade takes newer releases)
 	$(COMPILE) pyproject.toml --group dev -o requirements-dev.txt

@@ -17,8 +17,7 @@ if __name__ == "__main__":
     failed = [
         script.name
         for script in sorted(HERE.glob("*.py"))
-        if script.name not in PARTS
-        and subprocess.run([sys.executable, str(script), *sys.argv[1:]], check=False).returncode
+        if script.name not in PARTS and subprocess.run([sys.executable, str(script)], check=False).returncode
     ]
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")

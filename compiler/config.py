@@ -132,19 +132,20 @@ def build_config(document: Document) -> Config:
     )
 
 
-def insecure_hosts(entries: Mapping[str, Any]) -> frozenset[str]:
+def insecure_hosts(entries: Mapping[Any, Any]) -> frozenset[str]:
     """Give the canonical hosts among written ones that are read over plain HTTP.
 
     ``reg.local:80`` with ``insecure`` is ``reg.local``, on the default port of its scheme.
     """
     found = set()
     for written, entry in entries.items():
-        if isinstance(entry, Mapping) and entry.get("insecure") is True and written != "default":
+        is_host = isinstance(written, str) and written != "default"
+        if is_host and isinstance(entry, Mapping) and entry.get("insecure") is True:
             try:
                 host = canonical_host(written)
             except InvalidReference:
                 continue  # the schema's check of this key says so
-            found.add(host.removesuffix(":80"))
+            found.add(canonical_host(host.removesuffix(":80")))
     return frozenset(found)
 
 

@@ -83,8 +83,10 @@ def _segment(host: str) -> str:
     """Spell a canonical host as a path segment."""
     if host.startswith("["):
         address, _, port = host[1:].partition("]")
-        groups = ipaddress.IPv6Address(address).exploded.split(":")
-        host = f"ipv6__{'-'.join(f'{int(g, 16):x}' for g in groups)}{port}"
+        # not .exploded, which Python 3.13 writes with dots where the address maps IPv4
+        bits = int(ipaddress.IPv6Address(address))
+        groups = (bits >> shift & 0xFFFF for shift in range(112, -1, -16))
+        host = f"ipv6__{'-'.join(f'{group:x}' for group in groups)}{port}"
     return host.lower().replace(":", "_")
 
 

@@ -81,12 +81,14 @@ def parse_glob(text: str, insecure: Collection[str] = frozenset()) -> Glob:
 
 
 def never_matches(text: str, insecure: Collection[str] = frozenset()) -> str | None:
-    """Explain why a glob can match no canonical reference, and what was probably meant; None if it may match one.
+    """Explain why a glob can match no canonical reference, and what was probably meant.
 
-    Raises:
-        InvalidGlob: as ``parse_glob``.
+    None if it may match one, or is no glob at all, which ``parse_glob`` explains.
     """
-    name, tag = _parts(text, insecure)
+    try:
+        name, tag = _parts(text, insecure)
+    except InvalidGlob:
+        return None
     ending = "" if tag is None else f":{tag}"
     return _unmatchable_name(name, text, ending) or _unmatchable_tag(tag or "*", text)
 
@@ -176,7 +178,7 @@ def _without_slash(name: str, text: str, ending: str) -> str:
     remedy = f"{DOCKER_HUB}/library/{name}{ending}"
     if set(name) == {"*"}:
         remedy = f"**{ending}"
-    elif "." in name and "*" not in name:
+    elif "." in name:
         remedy = f"{name}{ending}/**" if ending[1:].isdigit() else f"{name}/**{ending}"
     return f"{quoted(text)} matches nothing: names begin with a registry host; write {quoted(remedy)}"
 

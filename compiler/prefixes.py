@@ -155,6 +155,6 @@ def _refuse_tag(text: str, end: str) -> None:
     _, colon, tag = end.partition(":")
     if not colon:
         return
-    if end == text and tag.isdigit():
+    if end == text and tag.isdigit() and len(tag) > 2:
         raise InvalidPrefix(f"{quoted(text)} ends in a tag; if that is a port, write {quoted(f'{text}/')}")
     raise InvalidPrefix(f"{quoted(text)} ends in a tag; tag and digest are those of the image")

@@ -151,7 +151,7 @@ def label_key_error(text: str) -> str | None:
     if len(name) > _LONGEST_LABEL:
         return f"{quoted(text)} is not a label key: its name has {len(name)} characters; {_LONGEST_LABEL} are allowed"
     if not _NAME.fullmatch(name):
-        return f"{quoted(text)} is not a label key: {quoted(name)} is not made of {_NAME_RULE}"
+        return f"{quoted(text)} is not a label key: its name must be {_NAME_RULE}"
     return None
 
 
@@ -160,7 +160,7 @@ def label_value_error(text: str) -> str | None:
     if len(text) > _LONGEST_LABEL:
         return f"{quoted(text)} is not a label value: it has {len(text)} characters; {_LONGEST_LABEL} are allowed"
     if text and not _NAME.fullmatch(text):
-        return f"{quoted(text)} is not a label value: it is not made of {_NAME_RULE}"
+        return f"{quoted(text)} is not a label value: it must be {_NAME_RULE}, or empty"
     return None
 
 

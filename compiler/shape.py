@@ -16,7 +16,8 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 import schemas
-from compiler.diagnostics import Code, Diagnostic
+from compiler.bounds import beyond
+from compiler.diagnostics import Code, Diagnostic, Severity
 from compiler.formats import FORMATS, InvalidFormat
 from compiler.source import Place, may_hold_1_1, read_by_1_1
 
@@ -44,10 +45,15 @@ def check_shape(value: Any, schema: str, place: Place) -> list[Diagnostic]:
         schema: the name of a schema of ``schemas``.
         place: where the value stands.
     """
+    passed = beyond(value)
+    if passed is not None:
+        path, message = passed
+        return [place.at(path).error(Code.INVALID_VALUE, message)]
     found = list(place.duplicates()) if place.document.has_duplicates else []
     found += _read_otherwise_by_kubectl(place)
+    told = {d.position for d in found}
     for error in _validator(schema).iter_errors(value):
-        found += _explain(error, place)
+        found += (d for d in _explain(error, place) if d.code is not Code.WRONG_TYPE or d.position not in told)
     return found
 
 
@@ -89,8 +95,9 @@ def _read_otherwise_by_kubectl(place: Place) -> Iterator[Diagnostic]:
         other = read_by_1_1(text)
         if other is not None:
             message = f'kubectl reads the plain "{text}" as {other}, YAML 1.2 does not'
-            quoted = f'write "{text}" in quotes' + (f", or {other}" if other in {"true", "false"} else "")
-            yield Diagnostic(place.error(Code.YAML_1_1, message).severity, Code.YAML_1_1, message, position, quoted)
+            plain = f"{other.rpartition(' ')[2]} or {int(text)}" if text.isdecimal() else other
+            remedy = f'write "{text}" in quotes if it is text, otherwise {plain}'
+            yield Diagnostic(Severity.ERROR, Code.YAML_1_1, message, position, remedy)
 
 
 def _explain(error: _Error, place: Place) -> Iterator[Diagnostic]:
@@ -125,13 +132,16 @@ def _unknown_fields(error: _Error, at: Place) -> Iterator[Diagnostic]:
         if key in known:
             continue
         if not isinstance(key, str):
-            yield at.error(
-                Code.WRONG_TYPE, f"{_name(error)} has the key {_show(key)}, which is not text", "put it in quotes"
-            )
+            yield from _wrong_key(error, at / key, key)
             continue
         close = get_close_matches(key, known, 1, 0.6)
         remedy = f'did you mean "{close[0]}"?' if close else f"known are {', '.join(known)}" if known else ""
         yield (at / key).error(Code.UNKNOWN_FIELD, f'unknown field "{key}" in {_name(error)}', remedy, key=True)
+
+
+def _wrong_key(error: _Error, at: Place, key: Any) -> Iterator[Diagnostic]:
+    message = f"{_name(error)} has the key {_show(key)}, which is not text"
+    yield at.error(Code.WRONG_TYPE, message, "put it in quotes", key=True)
 
 
 def _missing_fields(error: _Error, at: Place) -> Iterator[Diagnostic]:
@@ -143,10 +153,14 @@ def _missing_fields(error: _Error, at: Place) -> Iterator[Diagnostic]:
 
 
 def _wrong_type(error: _Error, at: Place) -> Iterator[Diagnostic]:
+    if "propertyNames" in error.relative_schema_path:
+        yield from _wrong_key(error, at, error.instance)
+        return
     expected = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    wanted = " or ".join(_TYPES[t] for t in expected)
+    is_duration = str(_node(error).get("format", "")).startswith("go-")
+    wanted = "a duration such as 30s" if is_duration else " or ".join(_TYPES[t] for t in expected)
     remedy = ""
-    if "string" in expected and isinstance(error.instance, bool | int | float):
+    if "string" in expected and not is_duration and isinstance(error.instance, bool | int | float):
         remedy = f'write it in quotes: "{_show(error.instance)}"'
     elif expected == ["boolean"] and read_by_1_1(str(error.instance)):
         remedy = f"write {read_by_1_1(str(error.instance))}"
@@ -177,6 +191,9 @@ def _out_of_range(error: _Error, at: Place) -> Iterator[Diagnostic]:
     }  # fmt: skip
     unit = {"Length": " characters", "Items": " entries", "Properties": " entries"}
     suffix = next((text for end, text in unit.items() if str(error.validator).endswith(end)), "")
+    if suffix and error.validator_value == 1 and str(error.validator).startswith("min"):
+        yield at.error(Code.INVALID_VALUE, f"{_name(error)} must not be empty")
+        return
     bound = f"{words[str(error.validator)]} {error.validator_value}{suffix}"
     shown = "" if suffix else f", not {_show(error.instance)}"
     yield at.error(Code.INVALID_VALUE, f"{_name(error)} must {'have' if suffix else 'be'} {bound}{shown}")

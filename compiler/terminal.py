@@ -7,19 +7,14 @@ character that turns the direction of writing, must arrive as something to read.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 from unicodedata import combining, east_asian_width
 
-__all__ = ["UNSAFE", "Style", "paint", "printable", "width"]
+__all__ = ["Style", "escape", "paint", "printable", "width"]
 
-UNSAFE: Final = re.compile(
-    "[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\uffff\U000e0000-\U000e0fff]"
-)
-"""What JSON lets through and a reader or a terminal must not get as it is: C1 controls, direction marks, surrogates.
-
-They are written as escapes inside strings, which changes nothing of what is read back.
-"""
+_BEYOND_ASCII: Final = re.compile(r"[^\n -~]")
 
 
 class Style(StrEnum):
@@ -43,6 +38,16 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def escape(document: str, write: Callable[[str], str]) -> str:
+    """Replace what doesn't print in a document of JSON or YAML, where it can only stand inside of quotes.
+
+    Args:
+        document: with line feeds, which stay.
+        write: gives the escape of a character in the language of the document.
+    """
+    return _BEYOND_ASCII.sub(lambda m: m[0] if m[0].isprintable() else write(m[0]), document)
 
 
 def width(text: str) -> int:

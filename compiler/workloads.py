@@ -149,7 +149,8 @@ class _PodReader:
                 raise InvalidReference("the image is not text")  # noqa: TRY301
             images[parse_reference(image, self.insecure)] = None
         except InvalidReference as error:
-            self.complaints.add(str(image), self.place.at(("spec", *path)), self.found.label, str(error))
+            written = image if isinstance(image, str) else ""
+            self.complaints.add(written, self.place.at(("spec", *path)), self.found.label, str(error))
 
     def _originals(self, pod: Mapping[str, Any]) -> Mapping[str, Any]:
         annotation = _mapping(_mapping(pod.get("metadata")).get("annotations")).get(ORIGINAL_IMAGES)

@@ -15,7 +15,7 @@ from compiler.changes.registry import (
     SettingChanges,
     TimeoutChanges,
 )
-from compiler.plan import CheckSeries, CopySeries, FallbackAuth, HostPlan, Operation
+from compiler.plan import FallbackAuth, HostPlan, Operation
 
 __all__ = ["compare_paces"]
 
@@ -27,28 +27,21 @@ def compare_paces(old: HostPlan | None, new: HostPlan | None) -> Iterator[Regist
     elif old is not None and new is None:
         yield HostGoes(old.host)
     elif old is not None and new is not None:
-        restarts = list(_restarts(old, new))
-        yield from restarts
-        yield from _series(Operation.CHECK, old.host, old.check, new.check)
-        yield from _series(Operation.COPY, old.host, old.copy, new.copy)
+        yield from _series(Operation.CHECK, old, new)
+        yield from _series(Operation.COPY, old, new)
+        restarts = old.check.interval != new.check.interval or old.copy.interval != new.copy.interval
         yield from _settings(old, new, told_by_restarts={Setting.CLUSTERS} if restarts else set())
 
 
-def _restarts(old: HostPlan, new: HostPlan) -> Iterator[SeriesRestarts]:
-    pairs = ((Operation.CHECK, old.check, new.check), (Operation.COPY, old.copy, new.copy))
-    for operation, was, now in pairs:
-        if was.interval != now.interval:
-            before = Pace(was.interval, was.origin, old.clusters)
-            yield SeriesRestarts(new.host, operation, before, Pace(now.interval, now.origin, new.clusters))
-
-
-def _series(
-    operation: Operation, host: str, was: CheckSeries | CopySeries, now: CheckSeries | CopySeries
-) -> Iterator[RegistryChange]:
-    if was.origin != now.origin and was.interval == now.interval:
-        yield OriginMoves(host, operation, was.origin, now.origin)
+def _series(operation: Operation, old: HostPlan, new: HostPlan) -> Iterator[RegistryChange]:
+    was, now = (h.check if operation is Operation.CHECK else h.copy for h in (old, new))
+    if was.interval != now.interval:
+        before, after = Pace(was.interval, was.origin, old.clusters), Pace(now.interval, now.origin, new.clusters)
+        yield SeriesRestarts(new.host, operation, before, after)
+    elif was.origin != now.origin:
+        yield OriginMoves(new.host, operation, was.origin, now.origin)
     if was.timeout != now.timeout:
-        yield TimeoutChanges(host, operation, was.timeout, now.timeout)
+        yield TimeoutChanges(new.host, operation, was.timeout, now.timeout)
 
 
 def _settings(old: HostPlan, new: HostPlan, told_by_restarts: set[Setting]) -> Iterator[SettingChanges]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from compiler.diagnostics import Code, Diagnostic
-from compiler.globs import never_matches
+from compiler.diagnostics import Code, Diagnostic, Position
+from compiler.globs import InvalidGlob, never_matches
 from compiler.model import NAMESPACE_NAME, Model
 from compiler.prefixes import nests
 from compiler.resources import ImageMirror, Resource
@@ -24,12 +24,19 @@ __all__ = [
 ]
 
 
-def selectors_are_sound(found: Object) -> Iterator[Diagnostic]:
-    """Refuse a selector that Kubernetes refuses, beyond what the schema says of it."""
+def selectors_are_sound(found: Object, told: Collection[Position] = ()) -> Iterator[Diagnostic]:
+    """Refuse a selector that Kubernetes refuses, beyond what the schema says of it.
+
+    Args:
+        found: a resource.
+        told: the places that the schema has complained about already, which are not told twice.
+    """
     spec: Any = found.value.get("spec")
     for name in ("podSelector", "namespaceSelector"):
         for path, message in selector_errors(spec.get(name) if isinstance(spec, dict) else None):
-            yield (found.place / "spec" / name).at(path).error(Code.INVALID_SELECTOR, f"{name}: {message}")
+            place = (found.place / "spec" / name).at(path)
+            if place.position() not in told and place.position(key=True) not in told:
+                yield place.error(Code.INVALID_SELECTOR, f"{name}: {message}")
 
 
 def one_form_of_prefix(found: Object) -> Iterator[Diagnostic]:
@@ -37,39 +44,39 @@ def one_form_of_prefix(found: Object) -> Iterator[Diagnostic]:
     spec: Any = found.value.get("spec")
     entries = spec.get("alternatives") if isinstance(spec, dict) else None
     prefixes = [e.get("imagePrefix") if isinstance(e, dict) else None for e in entries or ()]
-    groups = [p.endswith("/") for p in prefixes if isinstance(p, str)]
-    for index, (before, here) in enumerate(pairwise(groups), 1):
-        if before != here:
+    texts = [(index, prefix) for index, prefix in enumerate(prefixes) if isinstance(prefix, str)]
+    for (_, before), (index, here) in pairwise(texts):
+        if before.endswith("/") != here.endswith("/"):
             place = found.place / "spec" / "alternatives" / index / "imagePrefix"
-            one, other = ("a group of repositories", "one repository") if here else ("one repository", "a group")
-            message = f'"{prefixes[index]}" covers {one}, the entry before it {other}'
+            kinds = ("a group of repositories", "one repository")
+            one, other = kinds if here.endswith("/") else reversed(kinds)
+            message = f'"{here}" covers {one}, the entry before it {other}'
             yield place.error(Code.MIXED_PREFIXES, message, 'end all prefixes of a list with "/", or none')
             return
 
 
-def unique_names(resources: Sequence[Resource]) -> Iterator[Diagnostic]:
-    """Refuse a resource that is there twice."""
+def unique_names(resources: Sequence[Resource]) -> Iterator[tuple[str, Diagnostic]]:
+    """Refuse a resource that is there twice; gives its owner."""
     first = dict[str, Resource]()
     for resource in resources:
         if resource.owner in first:
             other = first[resource.owner].place.position()
             message = f"{resource.owner} is here a second time; the first is at {other.file}:{other.line}"
-            yield (resource.place / "metadata" / "name").error(
-                Code.DUPLICATE_RESOURCE, message, "rename one of the two"
-            )
+            place = resource.place / "metadata" / "name"
+            yield resource.owner, place.error(Code.DUPLICATE_RESOURCE, message, "rename one of the two")
         first.setdefault(resource.owner, resource)
 
 
-def destinations_do_not_nest(mirrors: Sequence[ImageMirror]) -> Iterator[Diagnostic]:
-    """Refuse mirrors of which one writes where another does, or below."""
+def destinations_do_not_nest(resources: Sequence[Resource]) -> Iterator[tuple[str, Diagnostic]]:
+    """Refuse mirrors of which one writes where another does, or below; gives the later one's owner."""
+    mirrors = sorted((r for r in resources if isinstance(r, ImageMirror)), key=lambda m: m.name)
     for index, mirror in enumerate(mirrors):
         for other in mirrors[:index]:
             if nests(mirror.path, other.path) and mirror.name != other.name:
                 relation = "is also that" if mirror.path == other.path else "overlaps with that"
-                message = f'the destination "{mirror.path}" {relation} of {other.owner}'
+                message = f'the destination "{mirror.path}" {relation} of {other.owner} ({other.path})'
                 place = mirror.place / "spec" / "destination" / "path"
-                remedy = "give each mirror a path of its own"
-                yield place.error(Code.NESTED_DESTINATIONS, f"{message} ({other.path})", remedy)
+                yield mirror.owner, place.error(Code.NESTED_DESTINATIONS, message, "give each mirror a path of its own")
 
 
 def namespaces_are_known(model: Model) -> Iterator[Diagnostic]:
@@ -90,10 +97,13 @@ def namespaces_are_known(model: Model) -> Iterator[Diagnostic]:
 
 
 def globs_can_match(found: Object) -> Iterator[Diagnostic]:
-    """Warn of a glob that can match no canonical name."""
+    """Warn of a glob that can match no canonical name; what is no glob at all, the schema says."""
     spec: Any = found.value.get("spec")
     globs = spec.get("excludeImages") if isinstance(spec, dict) else None
-    for index, glob in enumerate(globs or ()):
-        reason = never_matches(glob) if isinstance(glob, str) else None
+    for index, glob in enumerate(globs if isinstance(globs, list) else ()):
+        try:
+            reason = never_matches(glob) if isinstance(glob, str) else None
+        except InvalidGlob:
+            continue
         if reason is not None:
             yield (found.place / "spec" / "excludeImages" / index).warning(Code.GLOB_NEVER_MATCHES, reason)

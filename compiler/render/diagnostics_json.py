@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from compiler.diagnostics import Diagnostic, Severity
-from compiler.terminal import UNSAFE
+from compiler.terminal import escape
 
 __all__ = ["render"]
 
@@ -24,7 +24,7 @@ def render(diagnostics: Iterable[Diagnostic]) -> str:
         "diagnostics": [_document(d) for d in ordered],
     }
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    return f"{UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], text)}\n"
+    return f"{escape(text, lambda character: json.dumps(character)[1:-1])}\n"
 
 
 def _document(diagnostic: Diagnostic) -> dict[str, Any]:

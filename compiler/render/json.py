@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from compiler.terminal import UNSAFE
+from compiler.terminal import escape
 
 __all__ = ["dump"]
 
@@ -16,4 +16,4 @@ def dump(value: Any) -> str:
     What would act on a terminal, or be no text in UTF-8, is written as an escape; it reads back the same.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False)
-    return f"{UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], text)}\n"
+    return f"{escape(text, lambda character: json.dumps(character)[1:-1])}\n"

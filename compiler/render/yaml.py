@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from compiler.terminal import UNSAFE
+from compiler.terminal import escape
 
 __all__ = ["dump"]
 
@@ -80,10 +80,15 @@ def _write_entry(key: str, value: Plain, first: str, pad: str, lines: list[str])
 def _write_item(item: Plain, first: str, pad: str, lines: list[str]) -> None:
     if isinstance(item, str):
         lines.append(first + _scalar(item))
-    elif isinstance(item, Mapping) and 0 < len(item) <= _SMALL and all(map(_is_word, [*item.keys(), *item.values()])):
+    elif isinstance(item, Mapping) and _is_small(item):
         lines.append(f"{first}{{{', '.join(f'{key}: {_scalar(value)}' for key, value in item.items())}}}")
     else:
         _write(item, first, pad, lines)
+
+
+def _is_small(value: Mapping[str, Any]) -> bool:
+    words = all(_is_word(key) and _is_word(entry) for key, entry in value.items())
+    return words and 0 < len(value) <= _SMALL and max(map(len, value)) <= _LONGEST_KEY
 
 
 def _is_word(value: Plain) -> bool:
@@ -110,10 +115,10 @@ def _scalar(value: Plain) -> str:
 
 
 def _quote(text: str) -> str:
-    """Write a JSON string, with what isn't printable to YAML 1.1 as an escape, in YAML's form beyond 16 bits."""
-    return UNSAFE.sub(lambda match: _escape(match[0]), json.dumps(text, ensure_ascii=False))
+    """Write a JSON string, but a character beyond 16 bits that is escaped is no pair of surrogates in YAML."""
+    return escape(json.dumps(text, ensure_ascii=False), _escaped)
 
 
-def _escape(character: str) -> str:
+def _escaped(character: str) -> str:
     code = ord(character)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

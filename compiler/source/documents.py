@@ -6,7 +6,7 @@ turned into a ``Position`` only when somebody complains about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -168,24 +168,31 @@ def read_documents(text: Text) -> tuple[list[Document], list[Diagnostic]]:
 def flatten(document: Document) -> Iterator[Object]:
     """Give the objects of a document: itself, or the items of a List, which may nest.
 
-    What has no kind is no object and is left out. The items of a ``PodList`` need not name their own kind.
+    The items of a ``PodList`` need not name their own kind. What has neither a kind nor a version is no object and is
+    left out; where only one of the two is missing it is the empty text.
     """
-    yield from _flatten(document.value, document.place, "", "")
+    # a stack of its own: Lists in Lists may nest deeper than calls can
+    stack = [iter([(document.value, document.place, "", "")])]
+    while stack:
+        for value, place, kind, version in stack[-1]:
+            if not isinstance(value, dict):
+                continue
+            own_kind, own_version = _text(value.get("kind", kind)), _text(value.get("apiVersion", version))
+            if own_kind.endswith("List") and isinstance(value.get("items"), list):
+                stack.append(_items(value["items"], place / "items", own_kind.removesuffix("List"), own_version))
+                break
+            if own_kind or own_version:
+                yield Object(value, place, own_kind, own_version)
+        else:
+            stack.pop()
 
 
-def _flatten(value: Any, place: Place, kind: str, api_version: str) -> Iterator[Object]:
-    if not isinstance(value, dict):
-        return
-    own_kind = value.get("kind", kind)
-    own_version = value.get("apiVersion", api_version)
-    if not isinstance(own_kind, str) or not isinstance(own_version, str) or not own_kind:
-        return
-    if own_kind.endswith("List") and isinstance(value.get("items"), list):
-        items = place / "items"
-        for index, item in enumerate(value["items"]):
-            yield from _flatten(item, items / index, own_kind.removesuffix("List"), own_version)
-    else:
-        yield Object(value, place, own_kind, own_version)
+def _items(items: Iterable[Any], place: Place, kind: str, version: str) -> Iterator[tuple[Any, Place, str, str]]:
+    return ((item, place / index, kind, version) for index, item in enumerate(items))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _object_at(place: Place) -> Any:

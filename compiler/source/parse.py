@@ -21,6 +21,16 @@ _CONTENT: Final = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _WHERE: Final = re.compile(r"at line (\d+), column (\d+)")
 _DUPLICATE: Final = "duplicate mapping key"
+_REASONS: Final = {
+    "recursion limit exceeded": "it is nested too deep",
+    "alias replay limit exceeded": "its aliases stand for more than a million values",
+}
+"""What is said instead of the parser's words."""
+
+_DEEPEST: Final = 2000
+_NESTED: Final = re.compile(rf"(?:[-?:](?=[ \t\r\n])|[ \t]){{{_DEEPEST}}}")
+"""The beginning of a line that opens a block that many columns to the right: each level takes one of them at least, or
+two levels do, a mapping and a sequence. The parser's stack holds some ten thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +108,13 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _parse_yaml(piece: str, start: int) -> Parsed | Broken:
+    deep = _nested_too_deep(piece)
+    if deep is not None:
+        return Broken(_REASONS["recursion limit exceeded"], piece, start, deep)
     try:
         return Parsed(_merged(_load(piece), piece), piece, start)
+    except RecursionError:
+        return Broken(_REASONS["recursion limit exceeded"], piece, start, 0)
     except yaml_rs.YAMLDecodeError as error:
         reason = str(error)
     if reason.startswith(_DUPLICATE):
@@ -110,7 +125,28 @@ def _parse_yaml(piece: str, start: int) -> Parsed | Broken:
             reason = str(error)
     where = _WHERE.search(reason)
     line, column = (int(where[1]), int(where[2])) if where else (1, 1)
-    return Broken(reason.rstrip().rsplit("\n", 1)[-1], piece, start, _offset(piece, line, column))
+    reason = reason.rstrip().rsplit("\n", 1)[-1]
+    reason = next((words for begin, words in _REASONS.items() if reason.startswith(begin)), reason)
+    return Broken(reason, piece, start, _offset(piece, line, column))
+
+
+def _nested_too_deep(piece: str) -> int | None:
+    """Find a line that nests blocks deeper than the parser's stack can bear; it would take the process with it.
+
+    Only a long line can, so that the search leaps over all others.
+    """
+    text = piece.replace("\r", "\n")  # a line ends with either; offsets stay
+    begin = 0
+    while len(text) - begin >= _DEEPEST:
+        end = text.rfind("\n", begin, begin + _DEEPEST)
+        if end < 0:
+            if _NESTED.match(text, begin):
+                return begin
+            end = text.find("\n", begin + _DEEPEST)
+        if end < 0:
+            return None
+        begin = end + 1
+    return None
 
 
 def _load(piece: str) -> Any:

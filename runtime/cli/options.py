@@ -12,8 +12,9 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from compiler.changes import plural
-from compiler.compilation import Compilation, Counts, compile_plan
+from compiler.compilation import Compilation, compile_plan
 from compiler.diagnostics import Diagnostic, Severity
+from compiler.gathering import Counts
 from compiler.render import text
 from compiler.source import Text
 from runtime.files import STDIN, read_file, read_files

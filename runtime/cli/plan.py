@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import click
 
 from compiler.changes import Change
-from compiler.compilation import Compilation, read_plan
+from compiler.compilation import Compilation
 from compiler.diff import Diff, diff
 from compiler.origins import Origins
 from compiler.plan import Plan, to_document, without_forecasts
+from compiler.reading import read_plan
 from compiler.source import Text
 from runtime.cli.options import Inputs, colored, compile_inputs, count, counted, input_options, report
 from runtime.files import STDIN, read_file

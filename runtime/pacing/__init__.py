@@ -7,7 +7,7 @@ be asked again, a ``Host`` holds them together.
 
 from __future__ import annotations
 
-from runtime.pacing.engine import Engine, UnknownRead
+from runtime.pacing.engine import Engine
 from runtime.pacing.values import (
     Applied,
     CopyFailure,
@@ -23,6 +23,7 @@ from runtime.pacing.values import (
     RingStatus,
     Scan,
     SeriesStatus,
+    UnknownRead,
     Verdict,
     Visit,
     Window,

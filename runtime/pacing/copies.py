@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from compiler.duration import Nanoseconds
-from compiler.plan import HostPlan, Operation
+from compiler.plan import Operation
 from runtime.pacing.grid import Grid
 from runtime.pacing.queue import Queue
 from runtime.pacing.requests import secret_for
 from runtime.pacing.series import Series
-from runtime.pacing.values import Outcome, Read, Response, Window
+from runtime.pacing.values import Outcome, Read, Response, UnknownRead, Window
 
 __all__ = ["CopySeries"]
 
@@ -28,11 +28,14 @@ class CopySeries(Series[Queue]):
 
     def finish(self, read: Read, response: Response | None, now: Nanoseconds) -> bool:
         """Note how the copy in flight ended; say whether its image has arrived and is wanted."""
+        if self.reading is not read:
+            raise UnknownRead(read)
         queue = self._queue
         self.reading, self._queue = None, None
         return queue is not None and queue.finish(read, response, now)
 
-    def _take(self, number: int, opens: Nanoseconds, host: HostPlan) -> Window:
+    def _take(self, number: int, opens: Nanoseconds) -> Window:
+        host = self._plan
         for queue in self._turns():
             if not queue.suspended and (copy := queue.next(opens)) is not None:
                 secret, timeout = secret_for(copy.image, host), host.copy.timeout
@@ -50,6 +53,6 @@ class CopySeries(Series[Queue]):
                 )
                 queue.start(copy.image)
                 self.reading, self._queue = read, queue
-                self._spender = queue.owner
+                self._pass_turn(queue.owner)
                 return Window(self.host, self.operation, number, opens, Outcome.USED, 1, read)
         return Window(self.host, self.operation, number, opens, Outcome.IDLE)

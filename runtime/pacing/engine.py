@@ -32,17 +32,14 @@ from runtime.pacing.values import (
     RingStatus,
     Scan,
     SeriesStatus,
+    UnknownRead,
     Window,
 )
 
-__all__ = ["Engine", "UnknownRead"]
+__all__ = ["Engine"]
 
 _DEFAULT: Policy = Policy()
 _Opening: TypeAlias = tuple[Nanoseconds, int, CheckSeries | CopySeries]
-
-
-class UnknownRead(ValueError):
-    """The read isn't in flight: it ended already, or belongs to another engine."""
 
 
 class Engine:
@@ -111,7 +108,10 @@ class Engine:
         Raises:
             UnknownRead: it isn't in flight.
         """
-        return self._host_of(read).finish(read, response, self._memory, now)
+        host = self._hosts.get(read.host)
+        if host is None:
+            raise UnknownRead(read)
+        return host.finish(read, response, self._memory, now)
 
     def withdrawn(self, read: Read, now: Nanoseconds) -> None:
         """Learn that a read never began (the lease was gone, nobody claimed it): its image keeps its place.
@@ -119,7 +119,10 @@ class Engine:
         Raises:
             UnknownRead: it isn't in flight.
         """
-        self._host_of(read).withdraw(read, now)
+        host = self._hosts.get(read.host)
+        if host is None:
+            raise UnknownRead(read)
+        host.withdraw(read, now)
 
     def resign(self) -> tuple[Read, ...]:
         """Take no window any more, for ever (W9).
@@ -228,13 +231,6 @@ class Engine:
         series = [s for host in hosts for s in (host.checks, host.copies)]
         self._openings = [(s.opens, rank, s) for rank, s in enumerate(series)]
         heapify(self._openings)
-
-    def _host_of(self, read: Read) -> Host:
-        host = self._hosts.get(read.host)
-        series = None if host is None else host.checks if read.operation is Operation.CHECK else host.copies
-        if host is None or series is None or series.reading is not read:
-            raise UnknownRead(f"{read.operation} of {read.image} for {read.owner} is not in flight")
-        return host
 
 
 class _Memory:

@@ -18,6 +18,7 @@ from runtime.pacing.values import CopyFailure, Ended, Lap, Policy, Read, Respons
 
 __all__ = ["Host", "Memory"]
 
+_CHECK: Final = Operation.CHECK
 _LONGEST_HOLD: Final = 6 * HOUR  # W10
 
 
@@ -119,20 +120,29 @@ class Host:
         return self._fit_mirror(owner, memory, now)
 
     def finish(self, read: Read, response: Response, memory: Memory, now: Nanoseconds) -> Ended:
-        """Note how the read in flight of one of the series ended."""
-        if read.operation is Operation.CHECK:
+        """Note how a read ended.
+
+        Raises:
+            UnknownRead: it isn't in flight.
+        """
+        if read.operation is _CHECK:
             ended = self.checks.finish(read, response)
-        elif self.copies.finish(read, response, now):
-            ended = Ended(read, None, tuple(self._fit_mirror(read.owner, memory, now)))
         else:
-            ended = Ended(read)
+            has_arrived = self.copies.finish(read, response, now)
+            laps = self._fit_mirror(read.owner, memory, now) if has_arrived else ()
+            queue = self._queues.get(read.owner)
+            ended = Ended(read, None, tuple(laps), None, queue.pending if queue else 0)
         if response.retry_after is None and response.quota_reset is None:
             return ended
         return ended._replace(held_until=self._hold(response, now))
 
     def withdraw(self, read: Read, now: Nanoseconds) -> None:
-        """Note that the read in flight of one of the series never began: the image keeps its place."""
-        if read.operation is Operation.CHECK:
+        """Note that a read never began: the image keeps its place.
+
+        Raises:
+            UnknownRead: it isn't in flight.
+        """
+        if read.operation is _CHECK:
             self.checks.finish(read, None)
         else:
             self.copies.finish(read, None, now)
@@ -184,7 +194,7 @@ class Host:
         elif not images and (queue is None or queue.is_known):
             self._forget(wanted.owner)
             return None
-        ring.plan, ring.queue, ring.suspended = wanted, queue, wanted.suspended
+        ring.plan, ring.queue = wanted, queue
         keys = keys_of_ring(wanted, self.plan, images) if self.plan else images
         return ring.change(images, keys, now, self.checks.answers)
 

@@ -89,6 +89,11 @@ class Queue:
             known=self.is_known,
         )
 
+    @property
+    def pending(self) -> int:
+        """How many images are owed, the one that is being copied included."""
+        return len(self._owed)
+
     def is_copied(self, image: str) -> bool:
         """Say whether an image is present at the destination."""
         return image in self._copied

@@ -30,6 +30,7 @@ class Ring:
         plan: the ring as the plan has it.
         images: those that are visited; fewer than the plan's for a mirror that has not copied all.
         queue: of the mirror whose copies are re-read; None for a monitor.
+        sits_out: takes no turn: the owner is suspended (T4), or a mirror's images are not known yet (R8).
     """
 
     __slots__ = (
@@ -47,7 +48,7 @@ class Ring:
         "position",
         "queue",
         "registry",
-        "suspended",
+        "sits_out",
     )
 
     def __init__(
@@ -55,7 +56,7 @@ class Ring:
     ) -> None:
         self.registry, self.owner = registry, ring.owner
         self.plan, self.queue = ring, queue
-        self.suspended = ring.suspended
+        self.sits_out = True
         self.images: tuple[str, ...] = ()
         self.keys: tuple[Key, ...] = ()
         # when each image was visited in this process; 8 bytes an entry
@@ -89,18 +90,43 @@ class Ring:
             visits: gains the visits made.
             laps: gains the lap that ended with one of them.
         """
-        kept = answers.kept
-        for _ in range(len(self.images)):
-            position = self.position
-            key = self.keys[position]
-            answer = kept.get(key)
-            if answer is None or answer.asked <= self._since(position):
-                return True
-            answers.use(key, answer)
-            visits.append(Visit(self.owner, self.images[position], answer.response, answer.asked, reused=True))
-            if (lap := self.visit(position, opens, answer.response)) is not None:
-                laps.append(lap)
-        return False
+        start = self.position
+        if self.keys[start] not in answers.kept:
+            return True
+        if self._reuse(len(self.images), opens, answers, visits):
+            return True
+        laps.append(self._end_lap(opens))
+        return self._reuse(start, opens, answers, visits)
+
+    def _reuse(self, end: int, opens: Nanoseconds, answers: Answers, visits: list[Visit]) -> bool:
+        """Visit by reuse from ``position`` up to an end; say whether an image before it needs a request.
+
+        This is where a host that shares much spends its time: everything is done once a stretch that can be.
+        """
+        kept, keys, images, visited = answers.kept, self.keys, self.images, self._visited
+        owner, queue, started = self.owner, self.queue, self._cycle_started
+        position = first = self.position
+        while position < end:
+            answer = kept.get(keys[position])
+            if answer is None:
+                break
+            since = visited[position]
+            if answer.asked <= (started if since == _NEVER else since):
+                break
+            visited[position] = opens
+            visits.append(Visit(owner, images[position], answer.response, answer.asked, True))  # noqa: FBT003
+            answer.waiting -= 1
+            if not answer.waiting:
+                del kept[keys[position]]
+            if queue is not None:
+                queue.notice(images[position], answer.response)
+            position += 1
+        if position > first:
+            self._last = opens
+            self.cursor = images[position - 1]
+            self.checked += position - first
+            self.position = position
+        return position < end
 
     def visit(self, position: int, opens: Nanoseconds, response: Response) -> Lap | None:
         """Visit an image; give the lap that this ends."""
@@ -131,6 +157,7 @@ class Ring:
             now: the moment of the change.
             answers: of the host, which learns what is asked for.
         """
+        self.sits_out = self.plan.suspended or not images
         if images == self.images and keys == self.keys:
             return None
         self._remembered = None
@@ -141,8 +168,13 @@ class Ring:
             answers.add(keys, self._cycle_started)
         self.images, self.keys = images, keys
         self.position = bisect_right(images, self.cursor) if self.checked and self.cursor is not None else 0
-        if images and self.position == len(images):
-            return self._end_lap(now if self._last is None else self._last)
+        if not images or self.position < len(images):
+            return None
+        # the lap ended with the last visit made; at once, if that was before this process
+        ended = now if self._last is None else self._last
+        if ended > self._cycle_started:
+            return self._end_lap(ended)
+        self.checked = self.position = 0
         return None
 
     def _exchange(self, images: tuple[str, ...], keys: tuple[Key, ...], answers: Answers) -> None:
@@ -166,17 +198,11 @@ class Ring:
         answers.add(added, started)
         self._visited = visited
 
-    def _since(self, position: int) -> Nanoseconds:
-        """Give the time that an answer must be newer than to be reused for an image (S2)."""
-        visited = self._visited[position]
-        return self._cycle_started if visited == _NEVER else visited
-
-    def _end_lap(self, ended: Nanoseconds) -> Lap | None:
-        """Begin the next lap at the moment the last one ended; one that ended where it started was none."""
-        started, self._cycle_started = self._cycle_started, ended
+    def _end_lap(self, ended: Nanoseconds) -> Lap:
+        """Begin the next lap at the moment the last one ended."""
+        lap = Lap(self.registry, self.owner, self._cycle_started, ended)
+        self._cycle_started = ended
+        self._cycle_duration = lap.duration
         self.checked = 0
         self.position = 0
-        if ended == started:
-            return None
-        self._cycle_duration = ended - started
-        return Lap(self.registry, self.owner, started, ended)
+        return lap

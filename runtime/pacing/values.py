@@ -29,6 +29,7 @@ __all__ = [
     "RingStatus",
     "Scan",
     "SeriesStatus",
+    "UnknownRead",
     "Verdict",
     "Visit",
     "Window",
@@ -99,6 +100,14 @@ class Read(NamedTuple):
     copy: Copy | None = None
 
 
+class UnknownRead(ValueError):
+    """The read isn't in flight: it ended already, or belongs to another engine."""
+
+    def __init__(self, read: Read) -> None:
+        super().__init__(f"{read.operation} of {read.image} for {read.owner} is not in flight")
+        self.read = read
+
+
 class Visit(NamedTuple):
     """An owner has taken an image of its ring, by a request or by reuse.
 
@@ -156,12 +165,14 @@ class Ended(NamedTuple):
         visit: None for a copy, and when the image has left the ring meanwhile.
         laps: those that ended with it.
         held_until: when the series of the host go on, if this answer holds one.
+        pending: how many images the queue still owes; None for a check.
     """
 
     read: Read
     visit: Visit | None = None
     laps: tuple[Lap, ...] = ()
     held_until: Nanoseconds | None = None
+    pending: int | None = None
 
 
 class Applied(NamedTuple):

@@ -33,6 +33,7 @@ def place(image: str, cluster: str | None = None, path: str = PATH) -> Destinati
         ("Foo/x:1", None, "registry.tld/mirror/foo/x:1", None),
         ("127.0.0.1:5000/x:1", None, "registry.tld/mirror/127.0.0.1_5000/x:1", None),
         ("[::1]:5000/x:1", None, "registry.tld/mirror/ipv6__0-0-0-0-0-0-0-1_5000/x:1", None),
+        ("[::ffff:c000:201]/x:1", None, "registry.tld/mirror/ipv6__0-0-0-0-0-ffff-c000-201/x:1", None),
         ("[2001:db8::ff00:42:8329]/x:1", "c", "registry.tld/mirror/ipv6__2001-db8-0-0-0-ff00-42-8329/x:1_c", None),
         # a digest beside a tag is kept alive by the anchor
         (f"nginx:1@sha256:{HEX}", "c", "registry.tld/mirror/docker.io/library/nginx:1_c", f"kuik-sha256-{HEX}_c"),
@@ -107,8 +108,8 @@ HOSTS = st.one_of(
         ["docker.io", "quay.io", "localhost", "localhost:1", "a:1", "a.b:1", "A", "IPV6", "Ipv6-0-1", "a-b.c", "a--b.c"]
     ),
     st.builds(
-        lambda a, port: f"[{a}]{port}",
-        st.ip_addresses(v=6).map(lambda a: a.exploded),
+        lambda groups, port: f"[{':'.join(f'{g:x}' for g in groups)}]{port}",
+        st.lists(st.sampled_from([0, 1, 0xFFFF]), min_size=8, max_size=8),
         st.sampled_from(["", ":1", ":443"]),
     ),
     st.from_regex(r"[a-z0-9](?:-{0,2}[a-z0-9])?\.[a-z]{1,2}(?::[1-9])?", fullmatch=True),

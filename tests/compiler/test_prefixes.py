@@ -75,6 +75,7 @@ def test_a_prefix_covers_one_repository_or_those_directly_under_it(
         ("nginx:1.27", "ends in a tag; tag and digest are those of the image"),
         ("quay.io/acme/foo:v1", "ends in a tag; tag and digest are those of the image"),
         ("quay.io/acme/foo:", "ends in a tag"),
+        ("nginx:1", "ends in a tag; tag and digest are those of the image"),
         ("quay.io:5000", 'if that is a port, write "quay.io:5000/"'),
         (f"quay.io/acme/foo{DIGEST}", "has a digest"),
         ("quay.io/acme/*", "a / at its end covers the repositories under it"),

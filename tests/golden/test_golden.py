@@ -16,11 +16,12 @@ import jsonschema
 import pytest
 
 import schemas
-from compiler.compilation import Compilation, compile_plan, read_plan
+from compiler.compilation import Compilation, compile_plan
 from compiler.diagnostics import Code
 from compiler.diff import Diff, diff
 from compiler.origins import Origins
 from compiler.plan import Plan, to_document, without_forecasts
+from compiler.reading import read_plan
 from compiler.render import markdown, table, text, yaml
 from compiler.source import Text
 from compiler.source.parse import parse
@@ -116,11 +117,17 @@ def shuffled(texts: list[Text], seed: int) -> list[Text]:
     order = random.Random(seed)
     mixed = []
     for one in texts:
-        pieces = [p.piece.removeprefix("---") for p in parse(one.content)]
-        order.shuffle(pieces)
-        mixed.append(Text(one.name, "".join(f"---\n{p.lstrip(chr(10))}\n" for p in pieces)))
+        documents = [alone(p.piece) for p in parse(one.content)]
+        order.shuffle(documents)
+        mixed.append(Text(one.name, "".join(documents)))
     order.shuffle(mixed)
     return mixed
+
+
+def alone(document: str) -> str:
+    """Write a document so that it can stand anywhere in a stream: between ``---`` or its directives, and ``...``."""
+    begins_itself = document.startswith("---") or any(line.startswith("%") for line in document.splitlines())
+    return f"{document}\n...\n" if begins_itself else f"---\n{document}\n...\n"
 
 
 @pytest.mark.parametrize("case", PLANS, ids=named)

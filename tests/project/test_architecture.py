@@ -53,17 +53,17 @@ def test_contracts_hold(copy_of_packages: Path) -> None:
 @pytest.mark.parametrize(
     "module,line,sentence",
     [
-        ("compiler/plan.py", "import time", "no clock"),
-        ("compiler/plan.py", "def f():\n    import asyncio", "no loop"),
-        ("compiler/plan.py", "import runtime", "never the other way"),
+        ("compiler/plan.py", "import time", "compiler is pure"),
+        ("compiler/plan.py", "def f():\n    import asyncio", "compiler is pure"),
+        ("compiler/plan.py", "import runtime", "what is below it"),
         ("compiler/plan.py", "import ruamel.yaml", "compiler.source alone"),
-        ("schemas/__init__.py", "import compiler", "never the other way"),
-        ("runtime/limiters.py", "import time", "are told the time"),
-        ("runtime/pacing/__init__.py", "import compiler.diagnostics", "nothing else of kuik"),
+        ("schemas/__init__.py", "import compiler", "what is below it"),
+        ("runtime/limiters.py", "import time", "is told the time"),
+        ("runtime/pacing/__init__.py", "import compiler.diagnostics", "knows the plan and the limiters"),
         ("runtime/limiters.py", "import runtime.pacing", "The limiters are a leaf"),
         ("runtime/cli/main.py", "import httpx", "runtime.registry alone"),
         ("runtime/cli/main.py", "import kubernetes.aio", "runtime.cluster alone"),
-        ("runtime/limiters.py", "import runtime.cli", "nothing imports it"),
+        ("runtime/limiters.py", "import runtime.cli", "Nothing imports the command line"),
     ],
 )
 def test_contracts_bite(copy_of_packages: Path, module: str, line: str, sentence: str) -> None:

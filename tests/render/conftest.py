@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import strategies as st
@@ -63,7 +64,10 @@ def before() -> Plan:
 @pytest.fixture(scope="session")
 def after() -> Plan:
     """The same at 30s, with a second monitor."""
-    rings = (*HUB.check.rings, Ring("ImageMonitor/team-b", (*LIBRARY[:30], *(f"docker.io/team-b/{n}:1" for n in "abcd"))))
+    rings = (
+        *HUB.check.rings,
+        Ring("ImageMonitor/team-b", (*LIBRARY[:30], *(f"docker.io/team-b/{n}:1" for n in "abcd"))),
+    )
     laps = (
         LapForecast("ImageMirror/prod", 41 * MINUTE // 2, 82 * MINUTE),
         LapForecast("ImageMonitor/all", 173 * MINUTE // 2, 88 * MINUTE),
@@ -73,42 +77,59 @@ def after() -> Plan:
     return Plan((replace(HUB, check=check), QUAY))
 
 
-@st.composite
-def rings(draw: st.DrawFn, owner: str) -> Ring:
-    images = sorted(draw(st.sets(st.sampled_from(IMAGES), min_size=1)))
-    auth = draw(st.dictionaries(st.sampled_from(images), st.sampled_from(("a", "b")), max_size=2))
-    insecure = draw(st.sets(st.sampled_from(images), max_size=2))
-    return Ring(owner, tuple(images), draw(st.booleans()), tuple(sorted(auth.items())), tuple(sorted(insecure)))
+IMAGES = ("x/a:1", "x/b:1", "x/c:1@sha256:00")
+OWNERS = ("ImageMirror/m", "ImageMonitor/a", "ImageMonitor/b")
+ACCESS = (
+    {},
+    {"suspended": True},
+    {"auth": (("x/a:1", "a"),)},
+    {"auth": (("x/a:1", "b"),), "insecure": ("x/a:1",)},
+)
 
 
-@st.composite
-def queues(draw: st.DrawFn, owner: str) -> Queue:
-    images = draw(st.lists(st.sampled_from(IMAGES), min_size=1, unique=True))
-    copies = (Copy(i, draw(st.sampled_from(("here/", "there/"))) + i, draw(st.none() | st.just("anchor"))) for i in images)
-    return Queue(owner, tuple(copies), draw(st.booleans()))
+def rings_of(owner: str) -> list[Ring]:
+    rings = [Ring(owner, images) for size in (1, 2, 3) for images in combinations(IMAGES, size)]
+    return rings + [Ring(owner, IMAGES, **fields) for fields in ACCESS]
+
+
+def queues_of(owner: str) -> list[Queue]:
+    copies = {i: (Copy(i, f"here/{i}"), Copy(i, f"there/{i}"), Copy(i, f"here/{i}", "anchor")) for i in IMAGES}
+    orders = [order for size in (1, 2) for order in permutations(IMAGES, size)]
+    queues = [Queue(owner, tuple(copies[image][which] for image in order)) for order in orders for which in range(3)]
+    return [*queues, *(replace(queue, suspended=True) for queue in queues[:3])]
+
+
+# prepared, because a plan drawn image by image takes a test most of its time
+RINGS = {owner: st.sampled_from(rings_of(owner)) for owner in OWNERS}
+QUEUES = {owner: st.sampled_from(queues_of(owner)) for owner in OWNERS}
+WHO = st.sampled_from([owners for size in range(4) for owners in combinations(OWNERS, size)])
+SETTINGS = st.sampled_from(
+    [
+        {},
+        {},
+        {"clusters": 2},
+        {"suspended": True},
+        {"insecure": True},
+        {"ca_file": "/a.pem"},
+        {"ca_file": "/b.pem", "auth": (FallbackAuth("/", "a"),)},
+        {"auth": (FallbackAuth("/", "b"), FallbackAuth("/x", "a"))},
+    ]
+)
+PACES = st.sampled_from(
+    [(i, t, f"registries.{o}") for i in (SECOND, MINUTE, HOUR) for t in (0, SECOND) for o in ("default", "own")]
+)
 
 
 @st.composite
 def hosts(draw: st.DrawFn, name: str) -> HostPlan:
-    interval = st.sampled_from((SECOND, MINUTE, HOUR))
-    timeout = st.sampled_from((0, SECOND))
-    origin = st.sampled_from(("registries.default", "registries.own"))
-    owners = st.sets(st.sampled_from(OWNERS)).map(sorted)
-    return HostPlan(
-        name,
-        CheckSeries(draw(interval), draw(timeout), draw(origin), tuple(draw(rings(o)) for o in draw(owners))),
-        CopySeries(draw(interval), draw(timeout), draw(origin), tuple(draw(queues(o)) for o in draw(owners))),
-        clusters=draw(st.integers(1, 2)),
-        suspended=draw(st.booleans()),
-        insecure=draw(st.booleans()),
-        ca_file=draw(st.none() | st.sampled_from(("/a.pem", "/b.pem"))),
-        auth=draw(st.sampled_from(((), (FallbackAuth("/", "a"),), (FallbackAuth("/", "b"), FallbackAuth("/x", "a"))))),
-    )
+    check = CheckSeries(*draw(PACES), tuple(draw(RINGS[owner]) for owner in draw(WHO)))
+    copy = CopySeries(*draw(PACES), tuple(draw(QUEUES[owner]) for owner in draw(WHO)))
+    return HostPlan(name, check, copy, **draw(SETTINGS))
 
 
 @st.composite
 def any_plan(draw: st.DrawFn) -> Plan:
-    names = sorted(draw(st.sets(st.sampled_from(("a.io", "b.io", "c.io")))))
+    names = draw(st.sampled_from(((), ("a.io",), ("b.io",), ("a.io", "b.io"))))
     return Plan(tuple(draw(hosts(name)) for name in names), draw(st.booleans()))
 
 
@@ -123,10 +144,6 @@ def any_change(draw: st.DrawFn) -> tuple[Plan, Plan]:
     field = draw(st.sampled_from(("check", "copy", "clusters", "suspended", "insecure", "ca_file", "auth")))
     new = replace(old, **{field: getattr(other, field)})
     return plan, replace(plan, hosts=(*plan.hosts[:index], new, *plan.hosts[index + 1 :]))
-
-
-IMAGES = ("x/a:1", "x/b:1", "x/c:1@sha256:00", "y/d:1")
-OWNERS = ("ImageMirror/m", "ImageMonitor/a", "ImageMonitor/b")
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ FITTING = {
     "repository-path": ["registry.tld/mirror"],
     "image-glob": ["quay.io/**"],
     "label-key": ["app", "app.kubernetes.io/name"],
-    "label-value": ["", "web"],
+    "label-value": ["web", ""],
     "dns-subdomain": ["creds"],
     "platform": ["linux/arm64"],
     "date-time": ["2026-01-01T00:00:00Z"],
