@@ -167,18 +167,18 @@ class RegistryClient:
                 raise await failure(answer, repository.credential, repository.registry.host)
             yield answer
 
-    async def tags(self, repository: Repository) -> AsyncGenerator[str, None]:
-        """List the tags of a repository, page after page; ``Link`` is followed as it stands.
+    async def tags(self, repository: Repository, *, page: int = _PAGE_SIZE) -> AsyncGenerator[str, None]:
+        """List the tags of a repository, pages of so many at a time; ``Link`` is followed as it stands.
 
         A list that can't be read to its end fails, so that a part is never taken for the whole.
         """
-        url = repository.url(f"tags/list?n={_PAGE_SIZE}")
+        url = repository.url(f"tags/list?n={page}")
         for _ in range(_MAX_PAGES):
             async with self.ask(repository, Request("GET", url, repository.registry)) as answer:
                 if answer.status != 200:
                     raise await failure(answer, repository.credential, repository.registry.host)
-                page = read_tags(await answer.body(MAX_DOCUMENT), answer.limits)
-            for tag in page:
+                tags = read_tags(await answer.body(MAX_DOCUMENT), answer.limits)
+            for tag in tags:
                 yield tag
             following = next_page(answer)
             if following is None:

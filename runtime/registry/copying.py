@@ -85,7 +85,9 @@ class Copied:
 class Copier:
     """Copies images; remembers where each registry has which blob, and how it likes to get them."""
 
-    def __init__(self, client: RegistryClient, *, moved: Callable[[str, int], None] = lambda _host, _count: None) -> None:
+    def __init__(
+        self, client: RegistryClient, *, moved: Callable[[str, int], None] = lambda _host, _count: None
+    ) -> None:
         """Args: moved: told of the bytes that come, with the source's host, as they come."""
         self._client = client
         self._moved = moved

@@ -133,5 +133,7 @@ def _decode(encoded: str, key: str) -> tuple[str, str]:
     except (binascii.Error, UnicodeDecodeError):
         separator = username = password = ""
     if not separator:
-        raise InvalidDockerConfig(f'the registry credentials of "{key}" have an "auth" that is not user:password in base64')
+        raise InvalidDockerConfig(
+            f'the registry credentials of "{key}" have an "auth" that is not user:password in base64'
+        )
     return username, password.rstrip("\0")

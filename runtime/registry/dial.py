@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
 import ssl
 from collections.abc import Iterable, Sequence
@@ -107,9 +108,7 @@ class Dialer(httpcore.AsyncNetworkBackend):
                 if waiting:
                     running.add(asyncio.create_task(self._connect(waiting.pop(), port)))
                 head_start = _HEAD_START if waiting else None
-                done, running = await asyncio.wait(
-                    running, timeout=head_start, return_when=asyncio.FIRST_COMPLETED
-                )
+                done, running = await asyncio.wait(running, timeout=head_start, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     if (error := task.exception()) is None:
                         running |= done - {task}
@@ -199,7 +198,8 @@ class _Stream(httpcore.AsyncNetworkStream):
 def _first_cause(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
-    return (getattr(error, "strerror", None) or str(error)).lower()
+    number = getattr(error, "errno", None)
+    return (os.strerror(number) if number else str(error)).lower()
 
 
 def _why(error: BaseException) -> str:

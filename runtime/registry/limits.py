@@ -55,7 +55,9 @@ class Limits:
         """Give these limits with whatever a later answer said in their place."""
         if later == NO_LIMITS:
             return self
-        return Limits(*(b if (b := getattr(later, f.name)) is not None else getattr(self, f.name) for f in fields(self)))
+        return Limits(
+            *(b if (b := getattr(later, f.name)) is not None else getattr(self, f.name) for f in fields(self))
+        )
 
 
 NO_LIMITS: Final = Limits()

@@ -131,9 +131,11 @@ class BlobReader:
             answer = await opening.enter_async_context(
                 self._client.blob(self._repository, self._blob.digest, self._hashed)
             )
+            start = _start(answer)
+            self._compare_length(start, answer.headers.get("content-length", ""))
             whole = answer.chunks()
             opening.push_async_callback(whole.aclose)
-            self._chunks = _behind(whole, self._hashed - _start(answer))
+            self._chunks = _behind(whole, self._hashed - start)
             self._open_read = opening.pop_all()
         return self._chunks
 
@@ -147,6 +149,12 @@ class BlobReader:
         if not broke or not self._hashed or self._breaks > _BREAKS:
             raise failed
         await asyncio.sleep(_PAUSE * 2 ** (self._breaks - 1) / SECOND)
+
+    def _compare_length(self, start: int, length: str) -> None:
+        """Refuse a blob of another length before its bytes have been sent on."""
+        if length.isdecimal() and len(length) < 19 and start + int(length) != self.size:
+            said = start + int(length)
+            raise unreachable(Cause.DIGEST_MISMATCH, f"{self._blob.digest} has {said} bytes in place of {self.size}")
 
     def _verify(self) -> None:
         if self._hashed < self.size:

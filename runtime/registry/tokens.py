@@ -19,7 +19,7 @@ from runtime.registry.answers import MAX_DOCUMENT, failure
 from runtime.registry.credentials import Credential
 from runtime.registry.errors import RequestFailed, unreachable
 from runtime.registry.places import Registry
-from runtime.registry.verdict import Cause, Unauthorized
+from runtime.registry.verdict import Cause, NotFound, Unauthorized
 from runtime.registry.wire import Answer, Request, Wire, origin
 
 __all__ = ["TokenRequest", "Tokens"]
@@ -117,7 +117,9 @@ def _exchange(request: TokenRequest, registry: Registry, refresh: str, fields: l
 
 async def _read(answer: Answer, credential: Credential | None) -> tuple[str, Nanoseconds]:
     if answer.status != 200:
-        raise await failure(answer, credential, "the token endpoint")
+        failed = await failure(answer, credential, "the token endpoint")
+        # an endpoint that isn't there says nothing of the image
+        raise unreachable(Cause.STATUS, str(failed)) if isinstance(failed.verdict, NotFound) else failed
     try:
         document = json.loads(await answer.body(MAX_DOCUMENT))
     except (ValueError, RecursionError):

@@ -142,7 +142,9 @@ class Uploader:
         while reader.position < reader.size:
             start, piece = reader.position, _piece(reader, length)
             headers = {**_OCTETS, "Content-Range": f"{start}-{start + piece.length - 1}"}
-            async with self._client.ask(target, Request("PATCH", session.url, target.registry, headers, piece)) as answer:
+            async with self._client.ask(
+                target, Request("PATCH", session.url, target.registry, headers, piece)
+            ) as answer:
                 if answer.status not in {201, 202, 204}:
                     raise await failure(answer, target.credential, target.registry.host)
                 received = _received(answer)

@@ -101,6 +101,7 @@ class Answer:
     def __init__(self, response: httpx.Response, request: Request, now: int) -> None:
         self._response = response
         self._now = now
+        self._read = False
         self.request = request
         self.status = response.status_code
         # names are found in any case
@@ -132,11 +133,14 @@ class Answer:
         return _target(self.url, self.headers.get("location", ""))
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Give the body as it comes.
+        """Give the body as it comes, once.
 
         Raises:
             RequestFailed: it broke off.
         """
+        if self._read:
+            return
+        self._read = True
         with _translated():
             async for chunk in self._response.aiter_raw():
                 yield chunk
@@ -238,6 +242,9 @@ class Wire:
         """
         answer = await self._answer(request)
         try:
+            if request.method == "HEAD":
+                # there is no body, but only who has read to its end gets the connection back into its pool
+                await answer.discard()
             yield answer
         finally:
             await answer.close()
@@ -350,5 +357,8 @@ def _explain(error: Exception) -> tuple[Cause, str]:
             return Cause.CONNECT, text or "no connection"
         case httpx.InvalidURL():
             return Cause.REDIRECT, "a URL of the registry's cannot be read"
+        case httpx.RemoteProtocolError():
+            # httpx itself looks at nothing of an answer but where it redirects to
+            return Cause.REDIRECT, "a redirect to a URL that cannot be read"
         case _:
             return Cause.BROKEN, text or "the connection broke"
