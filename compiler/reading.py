@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from compiler.bounds import DEEPEST
+from compiler.checks import election as election_checks
 from compiler.checks import hosts as host_checks
 from compiler.config import Config, build_config
 from compiler.diagnostics import Code, Diagnostic
@@ -28,6 +29,8 @@ def read_config(text: Text) -> tuple[Config | None, list[Diagnostic]]:
     document = replace(document, value=drop_nulls(document.value))
     found += check_shape(document.value, "config", document.place)
     found += host_checks.one_spelling_a_host(document)
+    if not found:
+        found += election_checks.times_leave_one_leader(document)
     return (None, found) if found else (build_config(document), [])
 
 

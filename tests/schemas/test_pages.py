@@ -28,10 +28,11 @@ PAGES = {"config": "configuration.md", **{name: f"{name}.md" for name in schemas
 TABLE = re.compile(r"(<!-- (fields|conditions) (\w+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 # what has a table of its own, once a page; everything else is written out where it stands
-APART = {"labelSelector": "[label selector](#label-selectors)", "auth": "[credential](#credentials)"}
+APART = {"labelSelector": "[label selector](#label-selectors)", "auth": "[credential](#credentials)", "limiter": "[limiter](#limiters)"}
 TYPES = {
     "go-duration": "duration",
     "go-duration-positive": "duration",
+    "go-delay": "duration",
     "go-interval": "duration",
     "image-glob": "glob",
     "date-time": "time",
@@ -141,18 +142,26 @@ def test_the_tables_are_those_of_the_schema(page: Path) -> None:
     assert rewritten(text) == text
 
 
-def leaves(node: Node, schema: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Give the names on the way to every field, by another reading of the schema than that of the tables."""
+def leaves(
+    node: Node, schema: Node, path: tuple[str, ...] = (), inside: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, ...]]:
+    """Give the names on the way to every field, by another reading of the schema than that of the tables.
+
+    Args:
+        inside: the definitions that the node is in; one may hold itself, as a limiter of limiters does.
+    """
     definition = node.get("$ref", "").rpartition("/")[2]
+    if definition in inside:
+        return
     if definition in APART:
-        path = ()
+        path, inside = (), inside | {definition}
     node = {**schema["$defs"].get(definition, {}), **node}
     for name, child in node.get("properties", {}).items():
         yield (*path, name)
-        yield from leaves(child, schema, (*path, name))
+        yield from leaves(child, schema, (*path, name), inside)
     for keyword in ("items", "additionalProperties"):
         if isinstance(child := node.get(keyword), Mapping):
-            yield from leaves(child, schema, path)
+            yield from leaves(child, schema, path, inside)
 
 
 def test_the_page_mentions_every_field(name: str, page: Path) -> None:
