@@ -46,9 +46,7 @@ def test_nothing_is_copied_before_the_destination_is_known(play: Play) -> None:
                 await asyncio.sleep(59)
                 assert ([], []) == (stage.registry.requests, there.requests)
                 assert ("False", "DestinationUnknown") == condition(stage.status("ImageMirror/all"), "Ready")
-                assert ("Unknown", "NotScannedYet") == condition(
-                    stage.status("ImageMirror/all"), "DestinationInSync"
-                )
+                assert ("Unknown", "NotScannedYet") == condition(stage.status("ImageMirror/all"), "DestinationInSync")
                 await asyncio.sleep(12)
                 assert {"1"} == target.tags(copy_of(stage, "x/a"))
                 assert set() == target.tags(copy_of(stage, "x/b"))
@@ -219,9 +217,7 @@ def test_a_secret_that_is_missing_shows_and_is_used_as_soon_as_it_is_there(play:
             stage.write(*wanted, docker_config("push", there.host))
             async with stage.process():
                 await stage.until(lambda: target.tags(copy_of(stage, "x/a")) == {"1"})
-                await stage.until(
-                    lambda: condition(stage.status("ImageMirror/all"), "Ready") == ("True", "Reconciled")
-                )
+                await stage.until(lambda: condition(stage.status("ImageMirror/all"), "Ready") == ("True", "Reconciled"))
 
     play(act)
 
@@ -262,5 +258,3 @@ def test_a_destination_that_does_not_answer_is_looked_at_again_soon(
 
     play(act)
     assert "destination not scanned whole" in caplog.messages
-
-

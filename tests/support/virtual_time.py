@@ -33,9 +33,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def nanoseconds(self) -> int:
         return round(self.now * 1_000_000_000)
 
-    def run_in_executor(
-        self, executor: Executor | None, func: Callable[..., T], *args: Any
-    ) -> asyncio.Future[T]:
+    def run_in_executor(self, executor: Executor | None, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
         self.threads += 1
         future = super().run_in_executor(executor, func, *args)
         future.add_done_callback(self._came_back)
