@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from tests.controller.conftest import Play, Stage, monitor, pod
+from tests.controller.conftest import Play
+from tests.support.stage import Stage, monitor, pod
 
 
 async def reload(stage: Stage) -> None:

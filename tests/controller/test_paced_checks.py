@@ -10,10 +10,11 @@ import pytest
 
 from compiler.duration import SECOND
 from runtime.registry import Checker
-from tests.controller.conftest import Play, Stage, condition, digest_of, has_everything, monitor, pod, running
+from tests.controller.conftest import Play
 from tests.support.hostile import Reply, Seen
 from tests.support.images import image, index, layer
 from tests.support.small_registry import SmallRegistry
+from tests.support.stage import Stage, condition, digest_of, has_everything, monitor, pod, running
 
 THREE = ("x/a:1", "x/b:1", "x/c:1")
 A, B, C = (f"/v2/x/{name}/manifests/1" for name in "abc")

@@ -10,10 +10,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.controller.conftest import Play, Stage, condition, mirror, pod
+from tests.controller.conftest import Play
 from tests.support.hostile import Hostile, Reply, Seen, hostile
 from tests.support.images import image, index, layer
 from tests.support.small_registry import SmallRegistry
+from tests.support.stage import Stage, condition, mirror, pod
 
 AB = ("x/a:1", "x/b:1")
 

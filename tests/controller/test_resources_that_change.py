@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from tests.controller.conftest import Play, Stage, condition, digest_of, mirror, monitor, pod
+from tests.controller.conftest import Play
+from tests.support.stage import Stage, condition, digest_of, mirror, monitor, pod
 
 A, B = "x/a:1", "x/b:1"
 
