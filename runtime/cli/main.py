@@ -19,6 +19,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "plan": ("runtime.cli.plan", "Print the window plan of a configuration and manifests."),
     "validate": ("runtime.cli.validate", "Say what is wrong with a configuration and manifests."),
     "run": ("runtime.cli.run", "Read registries by the plan."),
+    "status": ("runtime.cli.status", "Show where windows, rings and queues stand."),
     "schema": ("runtime.cli.schema", "Print a JSON Schema."),
     "crds": ("runtime.cli.crds", "Print the CustomResourceDefinitions."),
 }

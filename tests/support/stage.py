@@ -19,6 +19,7 @@ from compiler.source import Text, read_documents
 from runtime.cluster.local import LocalCluster, Sources
 from runtime.controller import Clocks, Controller, Instruments, Settings
 from runtime.metrics import Metrics
+from runtime.pace import publish_into
 from tests.support.hostile import Hostile, Reply, Seen
 from tests.support.virtual_time import VirtualTimeLoop
 
@@ -92,7 +93,7 @@ class Stage:
         cluster = LocalCluster(sources, self.state, boot)
         self.metrics = Metrics()
         chosen = Settings(str(self.folder / "config.yaml"), **settings)
-        self.controller = Controller(chosen, cluster, Instruments(self.metrics, clocks))
+        self.controller = Controller(chosen, cluster, Instruments(self.metrics, clocks, publish_into(self.state)))
         self.running = asyncio.create_task(self.controller.run())
         try:
             yield self.controller
