@@ -135,14 +135,22 @@ def test_a_plan_is_valid_against_its_schema_and_reads_back_equal(case: Case) -> 
     plan = case.compile().plan
     assert plan is not None
     document = to_document(plan)
-    plan_schema().validate(document)
+    validator("plan").validate(document)
     for printed in (yaml.dump(document), json.dumps(document)):
         assert (plan, []) == read_plan(Text("plan.yaml", printed))
 
 
+@pytest.mark.parametrize("case", PLANS, ids=named)
+def test_a_difference_is_valid_against_its_schema(case: Case) -> None:
+    plan = case.compile().plan
+    assert plan is not None
+    for old, new in ((case.against or Plan(), plan), (plan, case.against or Plan())):
+        validator("plandiff").validate({**diff(old, new).to_document(), "plan": to_document(new)})
+
+
 @cache
-def plan_schema() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(schemas.load("plan"))
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schemas.load(name))
 
 
 @pytest.mark.parametrize("case", PLANS, ids=named)
