@@ -11,12 +11,14 @@ import pytest
 from runtime.cli.main import main
 
 SHORTENED = "…\n"
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 
 
 def session(root: Path) -> list[tuple[str, str]]:
     """Give the commands of kuik's own in the README, each with the output that is shown below it."""
-    blocks = re.findall(r"^```console\n(.*?)^```$", (root / "README.md").read_text(encoding="utf-8"), re.M | re.S)
-    commands = [part.partition("\n") for block in blocks for part in re.split(r"^\$ ", block, flags=re.M) if part]
+    blocks = CONSOLE.findall((root / "README.md").read_text(encoding="utf-8"))
+    commands = [part.partition("\n") for block in blocks for part in PROMPT.split(block) if part]
     return [(command, shown) for command, _, shown in commands if command.startswith("kuik ")]
 
 
