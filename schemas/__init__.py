@@ -8,8 +8,8 @@ a test keeps the two equal.
 Custom formats (``go-duration``, ``image-prefix``, …) name rules that a regular expression can't say whole.
 A ``pattern`` beside a ``format`` lets through whatever the format allows; it is there for editors and the API server.
 Annotations: ``x-not-built`` and ``x-unsupported`` stand at what is known and refused, and hold the words that say why;
-``x-conditions`` lists the conditions of a status with their reasons; ``x-windows`` says what a change of a plan does to
-the windows.
+``x-in-place-of`` names the field that such a one was written instead of; ``x-conditions`` lists the conditions of a
+status with their reasons; ``x-windows`` says what a change of a plan does to the windows.
 """
 
 from __future__ import annotations

@@ -110,6 +110,14 @@ def test_every_default_fits_its_own_schema(name: str) -> None:
             assert [] == list(Draft202012Validator(probe).iter_errors(node["default"])), path
 
 
+def test_what_stands_in_place_of_a_field_is_refused_and_that_field_is_not(name: str) -> None:
+    for path, node in nodes(schemas.load(name)):
+        for key, child in node.get("properties", {}).items():
+            if "x-in-place-of" in child:
+                assert child["not"] == {}, f"{path}/{key}"
+                assert "not" not in node["properties"][child["x-in-place-of"]], f"{path}/{key}"
+
+
 # formats
 
 
