@@ -73,9 +73,10 @@ def _validator(schema: str) -> Draft202012Validator:
 
         return check
 
-    kind = extend(  # type: ignore[no-untyped-call]
-        Draft202012Validator, {k: unless_formatted(k) for k in ("pattern", "minimum", "maximum")}
-    )
+    # to JSON Schema 2.0 is an integer; a Go program refuses it, and here it would make intervals fractions
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, v: type(v) is int)
+    replaced = {k: unless_formatted(k) for k in ("pattern", "minimum", "maximum")}
+    kind = extend(Draft202012Validator, replaced, type_checker=types)  # type: ignore[no-untyped-call]
     validator: Draft202012Validator = kind(schemas.load(schema), format_checker=checker)
     return validator
 
