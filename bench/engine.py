@@ -126,9 +126,7 @@ def _memory() -> None:
         gc.collect()
         driven = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-        print(
-            f"memory, {title}: {held / entries:.0f} bytes a ring entry, {driven / entries:.0f} after {WINDOWS:,} windows"
-        )
+        print(f"memory, {title}: {held / entries:.0f} bytes an entry, {driven / entries:.0f} after {WINDOWS:,}")
     print()
 
 
