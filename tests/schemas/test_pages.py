@@ -23,6 +23,7 @@ from compiler.plan import to_document
 from compiler.reading import read_plan
 from compiler.render import yaml
 from compiler.source import Text
+from runtime.simulation import forecast
 
 Node = Mapping[str, Any]
 
@@ -265,7 +266,7 @@ def test_the_example_of_a_plan_is_what_kuik_writes(root: Path) -> None:
     plan, complaints = read_plan(Text("plan.yaml", example))
 
     assert plan is not None, complaints
-    assert example == yaml.dump(to_document(plan))
+    assert example == yaml.dump(to_document(forecast(plan)))
 
 
 def test_the_example_of_differences_is_what_kuik_writes(root: Path) -> None:
@@ -276,4 +277,4 @@ def test_the_example_of_differences_is_what_kuik_writes(root: Path) -> None:
     assert old is not None
     assert new is not None
 
-    assert differences == yaml.dump(diff(old, new).to_document())
+    assert differences == yaml.dump(diff(forecast(old), new).to_document())
