@@ -95,7 +95,7 @@ def _prepare_streams() -> None:
 
 
 def _nowhere() -> TextIO:
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  it is open as long as the process is
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  it is open as long as the process is
 
 
 def _discard_output() -> None:
