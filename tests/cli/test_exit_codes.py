@@ -31,7 +31,7 @@ def test_what_is_done_exits_with_0(team: Kuik, arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments, message",
     [
         (["paln"], "No such command 'paln'"),
         (["plan", "--agianst", "plan.yaml"], "No such option"),

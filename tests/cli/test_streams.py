@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_a_reader_that_was_never_there_is_no_traceback(team: Kuik) -> None:
     assert child.returncode in {0, 1}
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_an_error_in_words(team: Kuik) -> None:
     done = team.shell("kuik plan -f . -o yaml > /dev/full")
 
@@ -110,7 +111,7 @@ def test_a_full_disk_is_an_error_in_words(team: Kuik) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("closed", "exit_code"), [("<&-", 1), (">&-", 0), ("2>&-", 0)])
+@pytest.mark.parametrize("closed, exit_code", [("<&-", 1), (">&-", 0), ("2>&-", 0)])
 def test_a_closed_stream_is_no_traceback(team: Kuik, closed: str, exit_code: int) -> None:
     done = team.shell(f"kuik plan -f monitor.yaml -f - {'' if closed == '<&-' else '< pod.yaml'} {closed}")
 
