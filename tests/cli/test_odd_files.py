@@ -226,3 +226,19 @@ def test_an_endless_file_is_refused(team: Kuik) -> None:
 
     assert 1 == done.returncode
     assert "/dev/zero: error[too-large]: this file is larger than 1 GiB" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def documented(root: Path) -> str:
+    return (root / "docs" / "diagnostics.md").read_text(encoding="utf-8")
+
+
+def test_the_page_on_diagnostics_shows_what_is_printed(kuik: Kuik, documented: str) -> None:
+    (kuik.folder / "manifests").mkdir()
+    (kuik.folder / "manifests" / "logo.yaml").write_bytes(b"\x89PNG\r\n")
+
+    done = kuik("validate", "-f", "manifests", "-f", "manifests/missing.yaml", "-f", "-")
+
+    assert 3 == len(done.stdout.split("\n\n"))
+    for diagnostic in done.stdout.rstrip("\n").split("\n\n"):
+        assert f"```text\n{diagnostic}\n```" in documented
