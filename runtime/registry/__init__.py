@@ -8,8 +8,8 @@
         match report.verdict:
             case Available(digest=digest): ...
 
-What a registry answers is a value (``Verdict``), decided once. What can't be a value is an exception of ``errors``, where
-the tree is drawn; no error of an HTTP library leaves this package, and no message carries a credential.
+What a registry answers is a value (``Verdict``), decided once. What can't be a value is an exception of ``errors``,
+where the tree is drawn; no error of an HTTP library leaves this package, and no message carries a credential.
 """
 
 from runtime.registry.check import Checker, Report
@@ -31,13 +31,14 @@ from runtime.registry.verdict import (
     Unreachable,
     Verdict,
 )
-from runtime.registry.wire import Sent
+from runtime.registry.wire import Clocks, Sent
 
 __all__ = [
     "NO_LIMITS",
     "Available",
     "Cause",
     "Checker",
+    "Clocks",
     "Copied",
     "Copier",
     "CopyFailed",

@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 
 __all__ = ["Basic", "Bearer", "Challenge", "choose"]
 
-_TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_PARAMETER: Final = re.compile(rf'\s*({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|({_TOKEN}[^\s,"]*))\s*(?:,|$)')
-_SCHEME: Final = re.compile(rf"[\s,]*({_TOKEN})(?=\s|,|$)")
+_WORD: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_PARAMETER: Final = re.compile(rf'\s*({_WORD})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|({_WORD}[^\s,"]*))\s*(?:,|$)')
+_SCHEME: Final = re.compile(rf"[\s,]*({_WORD})(?=\s|,|$)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +10,6 @@ from typing import Final, Self
 
 import httpx
 
-from compiler.duration import Nanoseconds
 from runtime.registry.answers import MAX_DOCUMENT, failure
 from runtime.registry.digests import digest_of, is_digest
 from runtime.registry.door import Door
@@ -21,7 +19,7 @@ from runtime.registry.listing import next_page, read_tags
 from runtime.registry.manifest import ACCEPT, InvalidManifest, Manifest, may_be_index, read_manifest
 from runtime.registry.places import Repository
 from runtime.registry.verdict import Cause, Unreachable
-from runtime.registry.wire import Answer, Request, Sent, Wire, origin
+from runtime.registry.wire import CLOCKS, Answer, Clocks, Request, Sent, Wire, origin
 
 __all__ = ["Fetched", "Head", "RegistryClient"]
 
@@ -67,20 +65,18 @@ class RegistryClient:
         *,
         before_request: Callable[[], None] = lambda: None,
         after_request: Callable[[Sent], None] = lambda _: None,
-        clock: Callable[[], Nanoseconds] = time.monotonic_ns,
-        wall: Callable[[], int] = time.time_ns,
+        clocks: Clocks = CLOCKS,
         environ: Mapping[str, str] = os.environ,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._wire = Wire(
             before_request=before_request,
             after_request=after_request,
-            clock=clock,
-            wall=wall,
+            clocks=clocks,
             environ=environ,
             transport=transport,
         )
-        self._door = Door(self._wire, clock)
+        self._door = Door(self._wire, clocks.steady)
         self._refuse_head: set[str] = set()
 
     async def __aenter__(self) -> Self:
@@ -191,6 +187,8 @@ class RegistryClient:
         """Send a request with what the registry wants to see; the answer is closed at the end of the context.
 
         Args:
+            repository: says which credential, and which actions a token must allow.
+            request: for the repository; one for another host goes without a credential.
             mounted: repositories that a token must let us read beside.
         """
         registry, credential = repository.registry, repository.credential

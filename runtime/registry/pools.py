@@ -105,7 +105,7 @@ class HostPools(httpx.AsyncBaseTransport):
         )
 
     async def _close_unused(self) -> None:
-        """Close what has been idle for too long: httpcore looks at the age of a connection only when its pool is used."""
+        """Close what has been idle for too long: a pool looks at the age of its connections only when it is used."""
         oldest = self._clock() - _KEEP_ALIVE
         for key, pool in tuple(takewhile(lambda item: item[1].used < oldest, self._pools.items())):
             if pool.busy():

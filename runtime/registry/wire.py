@@ -28,7 +28,7 @@ from runtime.registry.places import Registry
 from runtime.registry.pools import CA_FILE, HostPools
 from runtime.registry.verdict import Cause, Unreachable
 
-__all__ = ["Answer", "Request", "Sent", "Stream", "Wire", "origin"]
+__all__ = ["CLOCKS", "Answer", "Clocks", "Request", "Sent", "Stream", "Wire", "origin"]
 
 # C3: a transfer on which no byte moved for 2 minutes has failed
 _STALL: Final = 2 * MINUTE
@@ -40,6 +40,22 @@ _WORTH_READING: Final = 64 * 1024
 
 # it writes every URL, and the queries of redirects are signatures
 logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """The two clocks that a client needs, in nanoseconds.
+
+    Attributes:
+        steady: only grows, from any start; tokens expire by it.
+        wall: since 1970; dates in answers are compared with it where the answer says no date of its own.
+    """
+
+    steady: Callable[[], Nanoseconds] = time.monotonic_ns
+    wall: Callable[[], int] = time.time_ns
+
+
+CLOCKS: Final = Clocks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +194,7 @@ class Wire:
     Args:
         before_request: called right before each request goes out; what it raises keeps the request in (W9).
         after_request: told of each request that went out.
-        clock: nanoseconds that only grow.
-        wall: nanoseconds since 1970.
+        clocks: for durations and for dates.
         environ: where the proxies are named.
         transport: sends, in place of the network.
     """
@@ -189,17 +204,16 @@ class Wire:
         *,
         before_request: Callable[[], None] = lambda: None,
         after_request: Callable[[Sent], None] = lambda _: None,
-        clock: Callable[[], Nanoseconds] = time.monotonic_ns,
-        wall: Callable[[], int] = time.time_ns,
+        clocks: Clocks = CLOCKS,
         environ: Mapping[str, str] = os.environ,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._before_request = before_request
         self._after_request = after_request
-        self._clock = clock
-        self._wall = wall
+        self._clock = clocks.steady
+        self._wall = clocks.wall
         self._client = httpx.AsyncClient(
-            transport=transport or HostPools(environ, clock),
+            transport=transport or HostPools(environ, clocks.steady),
             headers={"User-Agent": "kuik", "Accept-Encoding": "identity"},
             # a registry's session cookie would speak for one repository's credential in the requests of another
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),

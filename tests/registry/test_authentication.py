@@ -15,6 +15,7 @@ from runtime.registry import (
     Available,
     Cause,
     Checker,
+    Clocks,
     Credential,
     NotFound,
     QuotaExceeded,
@@ -69,7 +70,7 @@ async def verdicts(
     """Check an image after each of these waits, with one client."""
     clock = Clock()
     found = []
-    async with RegistryClient(clock=clock) as client:
+    async with RegistryClient(clocks=Clocks(clock)) as client:
         checker = Checker(client)
         for wait in waits:
             clock.now += wait
