@@ -8,9 +8,11 @@ own certificate authorities and proxy.
 from __future__ import annotations
 
 import ssl
+import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -23,6 +25,11 @@ from runtime.registry.dial import Dialer, TlsFailed
 from runtime.registry.proxies import proxy_for
 
 __all__ = ["CA_FILE", "HostPools"]
+
+# httpcore asks for sniffio with every lock it makes, and a module that isn't there is searched on the whole path each
+# time, which takes longer than the rest of a request; None says at once that there is none
+if "sniffio" not in sys.modules and find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 # the extension of a request that names its registry's certificate authorities
 CA_FILE: Final = "ca_file"
