@@ -35,8 +35,9 @@ def read_plan(text: Text) -> tuple[Plan | None, list[Diagnostic]]:
     """Read a plan that was printed before, as YAML or JSON."""
     documents, found = read_documents(text)
     if len(documents) != 1 and not found:
-        from_text = Document(text.name, 1, None, is_stream=text.is_stream).place
-        found.append(from_text.error(Code.INVALID_VALUE, f"a plan is one document; here are {len(documents)}"))
+        # nothing is nowhere; of several it is the second one that is too much
+        place = documents[1].place if documents else Document(text.name, 1, None, is_stream=text.is_stream).place
+        found.append(place.error(Code.INVALID_VALUE, f"a plan is one document; here are {len(documents)}"))
     if not found:
         found += check_shape(documents[0].value, "plan", documents[0].place)
     return (None, found) if found else (from_document(documents[0].value), [])

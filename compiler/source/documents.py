@@ -6,6 +6,7 @@ turned into a ``Position`` only when somebody complains about it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,7 @@ from compiler.source.text import Text
 
 __all__ = ["Document", "Object", "Place", "flatten", "read_documents"]
 
+_NOTHING_MORE: Final = re.compile(r"\s*\Z")
 _WORTH_CUTTING: Final = 4096
 """Characters; below that a whole document is composed in 15 ms and needs no cutting."""
 
@@ -49,12 +51,16 @@ class Document:
 
     def position(self, span: Span, label: str = "") -> Position:
         """Turn a span of ``piece`` into what people read; ``label`` names the object in a stream."""
-        begin = self.piece.rfind("\n", 0, span.offset) + 1
-        end = self.piece.find("\n", span.offset)
+        offset = span.offset
+        if _NOTHING_MORE.match(self.piece, offset):
+            # what is missing at the end is missing behind the last character, not on the next document's line
+            offset = len(self.piece.rstrip())
+        begin = self.piece.rfind("\n", 0, offset) + 1
+        end = self.piece.find("\n", offset)
         excerpt = self.piece[begin : end if end >= 0 else len(self.piece)].rstrip("\r")
         name = f"document {self.number}{f' ({label})' if label else ''}" if self.is_stream else self.name
-        line = self.line + self.piece.count("\n", 0, span.offset) + 1
-        return Position(name, line, span.offset - begin + 1, excerpt, span.width)
+        line = self.line + self.piece.count("\n", 0, offset) + 1
+        return Position(name, line, offset - begin + 1, excerpt, span.width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,10 @@ def _parse_yaml(piece: str, start: int) -> Parsed | Broken:
         return Parsed(_merged(_load(piece), piece), piece, start)
     except RecursionError:
         return Broken(_REASONS["recursion limit exceeded"], piece, start, 0)
+    except UnicodeEncodeError as error:  # no file holds such a text; a caller may
+        return Broken("it holds half of a surrogate pair", piece, start, error.start)
+    except TypeError:  # a list in a key that is a list: yaml-rs makes no value of it
+        return Broken("a key is made of mappings or lists", piece, start, 0)
     except yaml_rs.YAMLDecodeError as error:
         reason = str(error)
     if reason.startswith(_DUPLICATE):

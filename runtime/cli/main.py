@@ -18,6 +18,7 @@ __all__ = ["kuik", "main"]
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "plan": ("runtime.cli.plan", "Print the window plan of a configuration and manifests."),
     "validate": ("runtime.cli.validate", "Say what is wrong with a configuration and manifests."),
+    "simulate": ("runtime.cli.simulate", "Run the engine in virtual time and print what every window does."),
     "schema": ("runtime.cli.schema", "Print a JSON Schema."),
     "crds": ("runtime.cli.crds", "Print the CustomResourceDefinitions."),
 }

@@ -15,6 +15,7 @@ from compiler.origins import Origins
 from compiler.plan import Plan, to_document, without_forecasts
 from compiler.reading import read_plan
 from compiler.source import Text
+from runtime.cli.forecasts import foreseen
 from runtime.cli.options import Inputs, colored, compile_inputs, count, counted, input_options, report
 from runtime.files import STDIN, read_file
 
@@ -58,7 +59,7 @@ def command(
     if detailed_exitcode and against is None:
         raise click.UsageError("--detailed-exitcode needs --against")
     inputs = Inputs(config, paths, exclude)
-    compilation = compile_inputs(inputs)
+    compilation = foreseen(compile_inputs(inputs))
     report(compilation.diagnostics)
     if compilation.plan is None:
         click.echo(f"no plan: {count(compilation.diagnostics)}", err=True)
