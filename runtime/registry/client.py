@@ -25,6 +25,8 @@ __all__ = ["Fetched", "Head", "RegistryClient"]
 
 # how registries say that they don't do HEAD; 400 is old Nexus
 _NO_HEAD: Final = frozenset({400, 405, 501})
+# one request without and one with authentication, and one more after a cached token was refused
+_ATTEMPTS: Final = 3
 _PAGE_SIZE: Final = 1000
 # a repository with more tags than this is taken for a registry that pages for ever
 _MAX_PAGES: Final = 1000
@@ -191,17 +193,17 @@ class RegistryClient:
             request: for the repository; one for another host goes without a credential.
             mounted: repositories that a token must let us read beside.
         """
-        registry, credential = repository.registry, repository.credential
-        if origin(request.url) != origin(registry.root):
+        if origin(request.url) != origin(repository.registry.root):
             # an upload or a page on another host: nothing of ours was meant for it
             async with self._wire.follow(request) as answer:
                 yield answer
             return
         scopes = (*(replace(r, actions="pull").scope for r in mounted), repository.scope)
-        for last in (False, False, True):
-            grant = await self._door.grant(registry, credential, scopes)
+        for attempt in range(_ATTEMPTS):
+            grant = await self._door.grant(repository, scopes)
             async with self._wire.follow(request.with_authorization(grant.header)) as answer:
-                if last or not self._door.may_try_again(registry, credential, grant, answer):
+                again = self._door.may_try_again(repository, grant, answer, first=attempt == 0)
+                if not again or attempt == _ATTEMPTS - 1:
                     yield answer
                     return
                 await answer.discard()

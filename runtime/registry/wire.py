@@ -38,8 +38,9 @@ _REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 # reading what is left of a short answer keeps its connection; a long one costs more than a new connection
 _WORTH_READING: Final = 64 * 1024
 
-# it writes every URL, and the queries of redirects are signatures
-logging.getLogger("httpx").setLevel(logging.WARNING)
+# they write URLs and headers, and the queries of redirects are signatures
+for library in ("httpx", "httpcore"):
+    logging.getLogger(library).setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,13 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request. ``headers`` may hold a credential and is not shown."""
+    """One HTTP request; what may hold a credential is not shown."""
 
     method: str
     url: str = field(repr=False)
     registry: Registry
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: bytes | Stream | None = None
+    body: bytes | Stream | None = field(default=None, repr=False)
 
     def with_authorization(self, value: str | None) -> Request:
         """Give the request with this ``Authorization``, or as it is."""
@@ -192,7 +193,8 @@ class Wire:
     """Sends requests.
 
     Args:
-        before_request: called right before each request goes out; what it raises keeps the request in (W9).
+        before_request: called right before each request goes out, when its connection stands, however long that took;
+            what it raises keeps the request in (W9).
         after_request: told of each request that went out.
         clocks: for durations and for dates.
         environ: where the proxies are named.
@@ -272,7 +274,6 @@ class Wire:
         return await self._attempt(request)
 
     async def _attempt(self, request: Request) -> Answer:
-        self._before_request()
         start = self._clock()
         try:
             response = await self._open(request)
@@ -300,8 +301,12 @@ class Wire:
             request.url,
             headers={**request.headers, **more},
             content=content,
-            extensions={CA_FILE: request.registry.ca_file},
+            extensions={CA_FILE: request.registry.ca_file, "trace": self._trace},
         )
+
+    async def _trace(self, event: str, _: object) -> None:
+        if event == "http11.send_request_headers.started":
+            self._before_request()
 
     def _tell(
         self, request: Request, status: int | None, cause: Cause | None, start: Nanoseconds, limits: Limits

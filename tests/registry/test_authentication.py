@@ -247,6 +247,14 @@ async def test_a_registry_that_changes_its_mind_is_followed() -> None:
         assert 5 == len(registry.requests)
 
 
+async def test_a_registry_that_never_knows_its_mind_is_asked_twice() -> None:
+    async with hostile({"GET /token": tokens({"token": "good"})}) as registry:
+        basic = Reply(401, {"WWW-Authenticate": 'Basic realm="x"'})
+        registry.answers[HEAD] = [basic, bearer(registry, "other"), basic]
+        assert isinstance((await verdicts(registry, USER))[0], Unauthorized)
+        assert [HEAD, HEAD] == registry.asked()
+
+
 async def test_an_identity_token_is_exchanged() -> None:
     async with hostile({"POST /token": tokens({"access_token": "good"})}) as registry:
         registry.answers[HEAD] = [bearer(registry)]

@@ -324,4 +324,13 @@ async def test_w9_what_the_hook_raises_keeps_the_request_in() -> None:
     async with hostile({HEAD: FOUND}) as registry:
         with pytest.raises(Lost):
             await verdict(Registry(registry.host, insecure=True), RegistryClient(before_request=lease))
-        assert 0 == registry.connections
+        assert [] == registry.asked()
+
+
+@pytest.mark.rule("W9")
+async def test_w9_the_hook_is_asked_when_the_connection_stands() -> None:
+    connected: list[int] = []
+    async with hostile({HEAD: FOUND}) as registry:
+        client = RegistryClient(before_request=lambda: connected.append(registry.connections))
+        await verdict(Registry(registry.host, insecure=True), client)
+        assert [1] == connected
