@@ -18,6 +18,7 @@ from runtime.registry.copying import Copied, Copier, Transfer
 from runtime.registry.credentials import Credential, DockerConfig, read_docker_config
 from runtime.registry.errors import CopyFailed, CopyReason, InvalidDockerConfig, RegistryError, RequestFailed
 from runtime.registry.limits import NO_LIMITS, Limits
+from runtime.registry.messages import Clocks, Sent
 from runtime.registry.places import Registry, Repository
 from runtime.registry.platforms import Platform, parse_platform
 from runtime.registry.scan import Desired, Found, scan
@@ -31,7 +32,6 @@ from runtime.registry.verdict import (
     Unreachable,
     Verdict,
 )
-from runtime.registry.wire import Clocks, Sent
 
 __all__ = [
     "NO_LIMITS",

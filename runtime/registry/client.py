@@ -17,9 +17,10 @@ from runtime.registry.errors import RequestFailed, unreachable
 from runtime.registry.limits import Limits
 from runtime.registry.listing import next_page, read_tags
 from runtime.registry.manifest import ACCEPT, InvalidManifest, Manifest, may_be_index, read_manifest
+from runtime.registry.messages import CLOCKS, Clocks, Request, Sent, origin
 from runtime.registry.places import Repository
 from runtime.registry.verdict import Cause, Unreachable
-from runtime.registry.wire import CLOCKS, Answer, Clocks, Request, Sent, Wire, origin
+from runtime.registry.wire import Answer, Wire
 
 __all__ = ["Fetched", "Head", "RegistryClient"]
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from compiler.duration import Nanoseconds
 from runtime.registry.challenge import Basic, Bearer, Challenge, choose
+from runtime.registry.messages import origin
 from runtime.registry.places import Repository
 from runtime.registry.tokens import TokenRequest, Tokens
-from runtime.registry.wire import Answer, Wire, origin
+from runtime.registry.wire import Answer, Wire
 
 __all__ = ["Door", "Grant"]
 

@@ -14,10 +14,11 @@ from urllib.parse import quote, urlencode, urljoin
 from runtime.registry.answers import failure
 from runtime.registry.client import RegistryClient
 from runtime.registry.errors import RequestFailed, unreachable
+from runtime.registry.messages import Request, Stream
 from runtime.registry.places import Repository
 from runtime.registry.reader import BlobReader
 from runtime.registry.verdict import Cause, Unreachable
-from runtime.registry.wire import Answer, Request, Stream
+from runtime.registry.wire import Answer
 
 __all__ = ["Uploader"]
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
-from urllib.parse import urljoin, urlsplit
 
 import httpcore
 import httpx
@@ -24,11 +22,11 @@ from compiler.duration import MINUTE, SECOND, Nanoseconds
 from runtime.registry.dial import NameNotResolved, StaleConnection, TlsFailed
 from runtime.registry.errors import RequestFailed, unreachable
 from runtime.registry.limits import NO_LIMITS, Limits, read_limits
-from runtime.registry.places import Registry
+from runtime.registry.messages import CLOCKS, Clocks, Request, Sent, Stream, redirect_target
 from runtime.registry.pools import CA_FILE, HostPools
 from runtime.registry.verdict import Cause, Unreachable
 
-__all__ = ["CLOCKS", "Answer", "Clocks", "Request", "Sent", "Stream", "Wire", "origin"]
+__all__ = ["Answer", "Wire"]
 
 # C3: a transfer on which no byte moved for 2 minutes has failed
 _STALL: Final = 2 * MINUTE
@@ -41,75 +39,6 @@ _WORTH_READING: Final = 64 * 1024
 # they write URLs and headers, and the queries of redirects are signatures
 for library in ("httpx", "httpcore"):
     logging.getLogger(library).setLevel(logging.WARNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Clocks:
-    """The two clocks that a client needs, in nanoseconds.
-
-    Attributes:
-        steady: only grows, from any start; tokens expire by it.
-        wall: since 1970; dates in answers are compared with it where the answer says no date of its own.
-    """
-
-    steady: Callable[[], Nanoseconds] = time.monotonic_ns
-    wall: Callable[[], int] = time.time_ns
-
-
-CLOCKS: Final = Clocks()
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """A body that is never whole in memory.
-
-    Attributes:
-        length: in bytes.
-        chunks: starts the body; called once for each attempt to send it.
-    """
-
-    length: int
-    chunks: Callable[[], AsyncGenerator[bytes, None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One HTTP request; what may hold a credential is not shown."""
-
-    method: str
-    url: str = field(repr=False)
-    registry: Registry
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: bytes | Stream | None = field(default=None, repr=False)
-
-    def with_authorization(self, value: str | None) -> Request:
-        """Give the request with this ``Authorization``, or as it is."""
-        return self if value is None else replace(self, headers={**self.headers, "Authorization": value})
-
-    def moved_to(self, url: str) -> Request:
-        """Give the request for another URL; what was meant for this origin stays here."""
-        if origin(url) == origin(self.url):
-            return replace(self, url=url)
-        return replace(self, url=url, headers={k: v for k, v in self.headers.items() if k != "Authorization"})
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What went over the wire, for metrics and logs.
-
-    Attributes:
-        registry: the canonical host that the request was made for; a redirect or token endpoint counts for it too.
-        status: of the answer, None when there was none.
-        cause: why there was none.
-        duration: until the headers of the answer were there.
-    """
-
-    registry: str
-    method: str
-    status: int | None
-    cause: Cause | None
-    duration: Nanoseconds
-    limits: Limits
 
 
 class Answer:
@@ -147,7 +76,7 @@ class Answer:
         """
         if self.status not in _REDIRECT_STATUSES:
             return None
-        return _target(self.url, self.headers.get("location", ""))
+        return redirect_target(self.url, self.headers.get("location", ""))
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Give the body as it comes, once.
@@ -313,35 +242,6 @@ class Wire:
     ) -> None:
         duration = self._clock() - start
         self._after_request(Sent(request.registry.host, request.method, status, cause, duration, limits))
-
-
-def origin(url: str) -> tuple[str, str, int]:
-    """Give scheme, host and port of a URL: the border that credentials don't cross.
-
-    Raises:
-        RequestFailed: the URL has none.
-    """
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise unreachable(Cause.REDIRECT, "a URL of the registry's cannot be read") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise unreachable(Cause.REDIRECT, f'a URL of the registry\'s has the scheme "{parts.scheme}"')
-    return parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80)
-
-
-def _target(base: str, location: str) -> str:
-    """Resolve a Location; a user name in it is not ours and is dropped."""
-    if not location:
-        raise unreachable(Cause.REDIRECT, "a redirect without a Location")
-    try:
-        parts = urlsplit(urljoin(base, location))
-    except ValueError:
-        raise unreachable(Cause.REDIRECT, "a redirect to a URL that cannot be read") from None
-    url = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
-    origin(url)
-    return url
 
 
 class _Stale(RequestFailed):
