@@ -36,7 +36,7 @@ def read_files(paths: Sequence[str], *, exclude: Sequence[str] = (), besides: st
     """Read files, folders and standard input.
 
     Folders are read with all folders in them: what ends in .yaml, .yml or .json and whose name, and that of every
-    folder on the way, does not begin with a dot. Links are followed; a folder is read once, however it is reached.
+    folder on the way, does not begin with a dot. Links are followed; a file is read once, however it is reached.
 
     Args:
         paths: as the user gave them; ``-`` is standard input.
@@ -44,16 +44,17 @@ def read_files(paths: Sequence[str], *, exclude: Sequence[str] = (), besides: st
         besides: a file that is not read although it lies in a folder: the configuration.
     """
     files = Files()
-    skip = _identity(besides) if besides is not None else None
+    known = {_identity(besides)} if besides is not None else set()
     for path in dict.fromkeys(paths):
         if path == STDIN:
             _add(files, _read_stdin())
-        elif Path(path).is_dir():
-            for found in _walk(path, files, set()):
-                if not _excluded(found, exclude) and _identity(found) != skip:
-                    _add(files, read_file(found))
-        elif not _excluded(path, exclude):
-            _add(files, read_file(path), named=True)
+            continue
+        is_folder = Path(path).is_dir()
+        for found in _walk(path, files, set()) if is_folder else [path]:
+            identity = _identity(found)
+            if not _excluded(found, exclude) and (identity is None or identity not in known):
+                known.add(identity)
+                _add(files, read_file(found), named=not is_folder)
     return files
 
 
