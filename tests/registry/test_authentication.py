@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import logging
@@ -219,6 +220,17 @@ async def test_tokens_of_two_credentials_are_two() -> None:
                 await Checker(client).check(place, "1", within=SECOND)
         shown = [seen.headers.get("authorization") for seen in registry.requests if seen.path == "/token"]
         assert [USER.basic(), Credential("other", "word").basic(), None] == shown
+
+
+async def test_many_who_want_the_same_token_ask_for_it_once() -> None:
+    async with hostile({"GET /token": tokens({"token": "good"})}) as registry:
+        registry.answers[HEAD] = [bearer(registry)]
+        async with RegistryClient() as client:
+            place = Repository(Registry(registry.host, insecure=True), "team/app")
+            checks = (Checker(client).check(place, "1", within=10 * SECOND) for _ in range(20))
+            reports = await asyncio.gather(*checks)
+        assert {Available(IMAGE.digest)} == {report.verdict for report in reports}
+        assert 1 == registry.asked().count(ASKED)
 
 
 async def test_basic_is_remembered() -> None:
