@@ -1,0 +1,43 @@
+"""A stream of changes in which a flood of events is one change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
+
+from compiler.duration import MILLISECOND, SECOND, Nanoseconds
+from runtime.cluster.port import Topic
+
+__all__ = ["COALESCED_FOR", "Feed"]
+
+COALESCED_FOR: Final = 200 * MILLISECOND
+"""Page 3, "The controller"."""
+
+
+class Feed:
+    """Collects what changed until the reader comes back for it.
+
+    Args:
+        coalesced_for: how long a change waits for others; never longer, however many come.
+    """
+
+    def __init__(self, coalesced_for: Nanoseconds = COALESCED_FOR) -> None:
+        self._coalesced_for = coalesced_for
+        self._topics = set[Topic]()
+        self._changed = asyncio.Event()
+
+    def note(self, topic: Topic) -> None:
+        """Note a change."""
+        self._topics.add(topic)
+        self._changed.set()
+
+    async def changes(self) -> AsyncIterator[frozenset[Topic]]:
+        """Give what was noted since the last time, as often as something was."""
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(self._coalesced_for / SECOND)
+            topics = frozenset(self._topics)
+            self._topics.clear()
+            self._changed.clear()
+            yield topics
