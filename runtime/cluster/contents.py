@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from compiler.diagnostics import Diagnostic
+from compiler.diagnostics import Diagnostic, Severity
 from compiler.resources import GROUP
 from compiler.source import Object, Text, flatten, read_documents
 from compiler.workloads import ImageComplaints, is_workload
@@ -34,6 +34,16 @@ class Contents:
     docker_configs: Mapping[str, str] = field(default_factory=dict, repr=False)
     platforms: frozenset[str] = frozenset()
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """The resources, as ``Kind/name``."""
+        return frozenset(f"{resource.kind}/{_name(resource)}" for resource in self.resources)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether everything could be read: a resource that isn't there is gone, and not only illegible."""
+        return not any(d.severity is Severity.ERROR for d in self.diagnostics)
 
     def snapshot(self, statuses: Mapping[str, Mapping[str, Any]]) -> Snapshot:
         """Give it as the port does; a status that kuik has written stands before one in a manifest."""

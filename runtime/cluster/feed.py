@@ -32,12 +32,16 @@ class Feed:
         self._topics.add(topic)
         self._changed.set()
 
+    def clear(self) -> None:
+        """Forget what was noted: whoever begins to look sees it anyway."""
+        self._topics.clear()
+        self._changed.clear()
+
     async def changes(self) -> AsyncIterator[frozenset[Topic]]:
         """Give what was noted since the last time, as often as something was."""
         while True:
             await self._changed.wait()
             await asyncio.sleep(self._coalesced_for / SECOND)
             topics = frozenset(self._topics)
-            self._topics.clear()
-            self._changed.clear()
+            self.clear()
             yield topics

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from compiler.diagnostics import Diagnostic
 from compiler.duration import SECOND, Nanoseconds
 from compiler.source import Text
 from runtime.clock import Clock, boot_clock
@@ -22,7 +21,7 @@ from runtime.cluster.feed import Feed
 from runtime.cluster.leadership import Leadership, LeaseTimes
 from runtime.cluster.port import Observation, Report, Severity, Snapshot, Topic
 from runtime.cluster.state import StateFolder, read_statuses
-from runtime.files import STDIN, read_file, read_files
+from runtime.files import STDIN, Files, read_file, read_files
 from runtime.watching import watch_files
 
 __all__ = ["LocalCluster", "Sources"]
@@ -62,6 +61,7 @@ class LocalCluster:
         self._sources, self._folder, self._clock = sources, StateFolder(state), clock
         self._statuses = dict[str, Mapping[str, Any]]()
         self._observation: _FilesObserved | None = None
+        self._leads = False
 
     @asynccontextmanager
     async def lead(self, times: LeaseTimes) -> AsyncIterator[Leadership]:
@@ -76,9 +76,11 @@ class LocalCluster:
             now = self._clock()
             leadership = Leadership(times, transitions, taken_at=now, renewed_at=now)
             keeping = asyncio.create_task(self._keep(leadership, lock.is_held, times.retry))
+            self._leads = True
             try:
                 yield leadership
             finally:
+                self._leads = False
                 keeping.cancel()
         finally:
             lock.release()
@@ -99,8 +101,8 @@ class LocalCluster:
         self._statuses, odd = await asyncio.to_thread(read_statuses, self._folder.path)
         for diagnostic in odd:
             log.warning("a status is not used", extra={"file": str(diagnostic.position), "reason": diagnostic.message})
-        observation = _FilesObserved(self._sources, insecure, self._statuses)
-        await observation.look()
+        observation = _FilesObserved(self._sources, insecure, self._statuses, self._remove_statuses)
+        await observation.begin()
         self._observation = observation
         watching = asyncio.create_task(watch_files(self._watched(), observation.look))
         try:
@@ -110,6 +112,13 @@ class LocalCluster:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
 
+    async def _remove_statuses(self, owners: Iterable[str]) -> None:
+        """Remove the status of what is no longer there, as a cluster does; who only looks removes nothing."""
+        if self._leads:
+            for owner in owners:
+                await asyncio.to_thread(self._folder.remove_status, *_split(owner))
+                self._statuses.pop(owner, None)
+
     def _watched(self) -> Sequence[str]:
         return [path for path in self._sources.paths if path != STDIN]
 
@@ -117,8 +126,7 @@ class LocalCluster:
         """Write the status file of a resource that is in the files."""
         if self._observation is not None and not self._observation.has(owner):
             return False
-        kind, _, name = owner.partition("/")
-        await asyncio.to_thread(self._folder.write_status, kind, name, status)
+        await asyncio.to_thread(self._folder.write_status, *_split(owner), status)
         self._statuses[owner] = status
         return True
 
@@ -132,26 +140,50 @@ class LocalCluster:
         log.log(level, "event", extra={"reason": report.reason, "detail": report.message, "about": report.about})
 
 
-class _FilesObserved:
-    """What the files hold, compared by content each time they are looked at."""
+def _split(owner: str) -> tuple[str, str]:
+    kind, _, name = owner.partition("/")
+    return kind, name
 
-    def __init__(self, sources: Sources, insecure: frozenset[str], statuses: dict[str, Mapping[str, Any]]) -> None:
-        self._sources, self._insecure, self._statuses = sources, insecure, statuses
-        self._stdin: Text | Diagnostic | None = None
+
+class _FilesObserved:
+    """What the files hold, compared by content each time they are looked at.
+
+    Args:
+        statuses: by owner, as they were written last; not its own.
+        on_gone: told of owners that have a status and are in no file any more.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        insecure: frozenset[str],
+        statuses: Mapping[str, Mapping[str, Any]],
+        on_gone: Callable[[Iterable[str]], Awaitable[None]],
+    ) -> None:
+        self._sources, self._insecure, self._statuses, self._on_gone = sources, insecure, statuses, on_gone
+        self._one_at_a_time = asyncio.Lock()
+        self._stdin: Files | None = None
         self._read = dict[Text, Contents]()
         self._contents = Contents()
         # the watch has let things settle already
         self._feed = Feed(coalesced_for=0)
 
+    async def begin(self) -> None:
+        """Read everything for the first time."""
+        await self.look()
+        self._feed.clear()
+
     async def look(self) -> None:
         """Read everything that changed."""
-        await self._adopt(await asyncio.to_thread(self._load, self._insecure, self._read))
+        async with self._one_at_a_time:
+            await self._adopt(await asyncio.to_thread(self._load, self._insecure, self._read))
 
     async def read_with(self, insecure: frozenset[str]) -> None:
         """Read everything anew."""
-        if insecure != self._insecure:
-            self._insecure = insecure
-            await self._adopt(await asyncio.to_thread(self._load, insecure, {}))
+        async with self._one_at_a_time:
+            if insecure != self._insecure:
+                self._insecure = insecure
+                await self._adopt(await asyncio.to_thread(self._load, insecure, {}))
 
     def snapshot(self) -> Snapshot:
         """Give what the files hold, each resource with the status that was written last."""
@@ -172,16 +204,17 @@ class _FilesObserved:
 
     def has(self, owner: str) -> bool:
         """Say whether a resource is in the files."""
-        return any(f"{r.kind}/{r.value['metadata']['name']}" == owner for r in self._contents.resources)
+        return owner in self._contents.owners
 
     def _load(self, insecure: frozenset[str], known: Mapping[Text, Contents]) -> tuple[dict[Text, Contents], Contents]:
-        """Read the files, those of the same content from what is known; runs in a thread and changes nothing."""
+        """Read the files, those of the same content from what is known; runs in a thread."""
         sources = self._sources
         paths = [path for path in sources.paths if path != STDIN]
         files = read_files(paths, exclude=sources.exclude, besides=sources.besides)
         if STDIN in sources.paths:
-            self._stdin = self._stdin or read_file(STDIN)
-            (files.diagnostics if isinstance(self._stdin, Diagnostic) else files.texts).append(self._stdin)  # type: ignore[arg-type]
+            self._stdin = self._stdin or read_files([STDIN])
+            files.texts += self._stdin.texts
+            files.diagnostics += self._stdin.diagnostics
         read = {text: known.get(text) or read_contents(text, insecure) for text in files.texts}
         return read, merge(read.values(), files.diagnostics)
 
@@ -189,3 +222,5 @@ class _FilesObserved:
         before, (self._read, self._contents) = self._contents, loaded
         for topic in self._contents.differs_from(before):
             self._feed.note(topic)
+        if self._contents.is_sound:
+            await self._on_gone(self._statuses.keys() - self._contents.owners)
