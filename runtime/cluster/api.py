@@ -2,7 +2,8 @@
 
 Of ``kubernetes.aio`` this takes what is hard to get right (kubeconfig, credentials that expire, TLS) and its way to
 send a request, and leaves its models and its watch alone: the models need 2 s for 2,000 pods and block the event loop.
-Every kind goes through the same two methods, JSON in and out. Nothing is retried here: who calls knows what for.
+Every kind goes through the same two methods, JSON in and out. Nothing is retried here, since who calls knows what for;
+only aiohttp sends an idempotent request once more when the server closes the connection without a word.
 """
 
 from __future__ import annotations
@@ -134,7 +135,8 @@ async def open_api(kubeconfig: str | None = None, context: str | None = None) ->
             kube_config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
         else:
             refreshing = await _load_kubeconfig(configuration, kubeconfig, context)
-    except (kube_config.ConfigException, OSError, ValueError) as error:
+    except Exception as error:
+        # a kubeconfig that is no YAML, or lacks a part, raises whatever the client stumbled over
         raise ClusterError(f"no way to a cluster: {error}") from error
     client = ApiClient(configuration)
     client.user_agent = f"kuik/{_version()}"

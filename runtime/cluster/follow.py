@@ -28,7 +28,7 @@ log: Final = logging.getLogger(__name__)
 
 V = TypeVar("V")
 
-PAGE: Final = 250
+PAGE: Final = 100
 """Objects a request of a list: a page of pods is read within a few milliseconds, and windows open in between."""
 LONGEST_STRETCH: Final = 5 * MILLISECOND
 """How long events of one chunk may keep the event loop."""
@@ -138,6 +138,9 @@ class Follower(Generic[V]):
             if self._clock() - self._listed_at >= self._pace.lasting:
                 return
         except ClusterError as error:
+            if isinstance(error, NotFound):
+                # the kind is gone; a version of it would mean nothing when it comes back
+                self._version = None
             asked_for = error.retry_after if isinstance(error, Unavailable) else 0
             self._log(error)
         except Exception:
