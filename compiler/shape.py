@@ -208,16 +208,6 @@ def _wrong_pattern(error: _Error, at: Place) -> Iterator[Diagnostic]:
     yield at.error(Code.INVALID_VALUE, f"{_name(error)} can't be {_show(error.instance)}", remedy)
 
 
-def _best_alternative(error: _Error, at: Place) -> Iterator[Diagnostic]:
-    """Explain the alternative of an ``anyOf`` that fits best: the one whose type is right."""
-    branches = dict[int, list[_Error]]()
-    for inner in error.context or ():
-        branches.setdefault(inner.relative_schema_path[0], []).append(inner)
-    fitting = [b for b in branches.values() if not any(e.validator == "type" and not e.relative_path for e in b)]
-    for inner in (fitting or list(branches.values()))[0]:
-        yield from _explain(inner, Place(at.document, at.path[: len(at.path) - len(error.absolute_path)]))
-
-
 def _show(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
@@ -241,8 +231,6 @@ _EXPLAIN: Final[Mapping[str, Callable[[ValidationError, Place], Iterator[Diagnos
     "const": _wrong_choice,
     "format": _wrong_format,
     "pattern": _wrong_pattern,
-    "anyOf": _best_alternative,
-    "oneOf": _best_alternative,
     **dict.fromkeys(
         ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
         _out_of_range,
