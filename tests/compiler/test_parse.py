@@ -12,9 +12,12 @@ from compiler.bounds import DEEPEST, beyond
 from compiler.source import Text, decode, read_documents
 from compiler.source.parse import Broken, Parsed, parse, repeats_a_key
 
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+# in YAML << merges, and a key has at most 1024 characters, escapes included
+KEY = st.text(st.characters(exclude_categories=["Cs"]), max_size=50).filter(lambda key: key != "<<")
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda below: st.lists(below) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), below),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda below: st.lists(below) | st.dictionaries(KEY, below),
     max_leaves=10,
 )
 
