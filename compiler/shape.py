@@ -19,7 +19,7 @@ import schemas
 from compiler.bounds import beyond
 from compiler.diagnostics import Code, Diagnostic, Severity
 from compiler.formats import FORMATS, InvalidFormat
-from compiler.source import Place, may_hold_1_1, read_by_1_1
+from compiler.source import Place, read_by_1_1
 
 __all__ = ["check_shape"]
 
@@ -90,15 +90,11 @@ def _raising(check: Callable[[Any], object]) -> Callable[[object], bool]:
 
 
 def _read_otherwise_by_kubectl(place: Place) -> Iterator[Diagnostic]:
-    if not may_hold_1_1(place.document.piece):
-        return
-    for text, position in place.unquoted():
-        other = read_by_1_1(text)
-        if other is not None:
-            message = f'kubectl reads the plain "{text}" as {other}, YAML 1.2 does not'
-            plain = f"{other.rpartition(' ')[2]} or {int(text)}" if text.isdecimal() else other
-            remedy = f'write "{text}" in quotes if it is text, otherwise {plain}'
-            yield Diagnostic(Severity.ERROR, Code.YAML_1_1, message, position, remedy)
+    for text, other, position in place.read_otherwise():
+        message = f'kubectl reads the plain "{text}" as {other}, YAML 1.2 does not'
+        plain = f"{other.rpartition(' ')[2]} or {int(text)}" if text.isdecimal() else other
+        remedy = f'write "{text}" in quotes if it is text, otherwise {plain}'
+        yield Diagnostic(Severity.ERROR, Code.YAML_1_1, message, position, remedy)
 
 
 def _explain(error: _Error, place: Place) -> Iterator[Diagnostic]:
