@@ -19,7 +19,7 @@ import schemas
 from compiler.bounds import beyond
 from compiler.diagnostics import Code, Diagnostic, Severity
 from compiler.formats import FORMATS, InvalidFormat
-from compiler.source import Place, may_hold_1_1, read_by_1_1
+from compiler.source import Place, read_by_1_1
 
 __all__ = ["check_shape"]
 
@@ -90,15 +90,11 @@ def _raising(check: Callable[[Any], object]) -> Callable[[object], bool]:
 
 
 def _read_otherwise_by_kubectl(place: Place) -> Iterator[Diagnostic]:
-    if not may_hold_1_1(place.document.piece):
-        return
-    for text, position in place.unquoted():
-        other = read_by_1_1(text)
-        if other is not None:
-            message = f'kubectl reads the plain "{text}" as {other}, YAML 1.2 does not'
-            plain = f"{other.rpartition(' ')[2]} or {int(text)}" if text.isdecimal() else other
-            remedy = f'write "{text}" in quotes if it is text, otherwise {plain}'
-            yield Diagnostic(Severity.ERROR, Code.YAML_1_1, message, position, remedy)
+    for text, other, position in place.read_otherwise():
+        message = f'kubectl reads the plain "{text}" as {other}, YAML 1.2 does not'
+        plain = f"{other.rpartition(' ')[2]} or {int(text)}" if text.isdecimal() else other
+        remedy = f'write "{text}" in quotes if it is text, otherwise {plain}'
+        yield Diagnostic(Severity.ERROR, Code.YAML_1_1, message, position, remedy)
 
 
 def _explain(error: _Error, place: Place) -> Iterator[Diagnostic]:
@@ -208,16 +204,6 @@ def _wrong_pattern(error: _Error, at: Place) -> Iterator[Diagnostic]:
     yield at.error(Code.INVALID_VALUE, f"{_name(error)} can't be {_show(error.instance)}", remedy)
 
 
-def _best_alternative(error: _Error, at: Place) -> Iterator[Diagnostic]:
-    """Explain the alternative of an ``anyOf`` that fits best: the one whose type is right."""
-    branches = dict[int, list[_Error]]()
-    for inner in error.context or ():
-        branches.setdefault(inner.relative_schema_path[0], []).append(inner)
-    fitting = [b for b in branches.values() if not any(e.validator == "type" and not e.relative_path for e in b)]
-    for inner in (fitting or list(branches.values()))[0]:
-        yield from _explain(inner, Place(at.document, at.path[: len(at.path) - len(error.absolute_path)]))
-
-
 def _show(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
@@ -241,8 +227,6 @@ _EXPLAIN: Final[Mapping[str, Callable[[ValidationError, Place], Iterator[Diagnos
     "const": _wrong_choice,
     "format": _wrong_format,
     "pattern": _wrong_pattern,
-    "anyOf": _best_alternative,
-    "oneOf": _best_alternative,
     **dict.fromkeys(
         ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
         _out_of_range,
