@@ -230,7 +230,7 @@ class Term:
 
     def _note_laps(self, laps: Iterable[Lap]) -> None:
         for lap in laps:
-            duration = format_duration(lap.duration)
+            duration = format_duration(round(lap.duration, -6))
             log.info("lap ended", extra={"host": lap.host, "owner": lap.owner, "duration": duration})
             self._touch(lap.owner)
 
