@@ -2,7 +2,8 @@
 
 Of ``kubernetes.aio`` this takes what is hard to get right (kubeconfig, credentials that expire, TLS) and its way to
 send a request, and leaves its models and its watch alone: the models need 2 s for 2,000 pods and block the event loop.
-Every kind goes through the same two methods, JSON in and out. Nothing is retried here: who calls knows what for.
+Every kind goes through the same two methods, JSON in and out. Nothing is retried here, since who calls knows what for;
+only aiohttp sends an idempotent request once more when the server closes the connection without a word.
 """
 
 from __future__ import annotations

@@ -138,6 +138,9 @@ class Follower(Generic[V]):
             if self._clock() - self._listed_at >= self._pace.lasting:
                 return
         except ClusterError as error:
+            if isinstance(error, NotFound):
+                # the kind is gone; a version of it would mean nothing when it comes back
+                self._version = None
             asked_for = error.retry_after if isinstance(error, Unavailable) else 0
             self._log(error)
         except Exception:

@@ -10,7 +10,7 @@ What kuik may do there, and no more; its ClusterRole and its Role in its own nam
                    coordination.k8s.io  leases named kuik-reconciler              get update
                    core          events (there and in default)                    create patch
 
-``get`` and ``patch`` of the resources themselves are for the finalizer alone.
+``patch`` of the resources themselves is for the finalizer alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compiler.source import Object
 from compiler.workloads import ImageComplaints
 from runtime.clock import Clock, boot_clock
 from runtime.cluster.api import Api, Call, open_api
-from runtime.cluster.errors import NotFound
+from runtime.cluster.errors import Conflict, NotFound
 from runtime.cluster.events import Events
 from runtime.cluster.feed import COALESCED_FOR, Feed
 from runtime.cluster.follow import Collection, Follower, Pace
@@ -78,6 +78,7 @@ class KubernetesCluster:
         self._api, self._namespace, self._pace, self._clock = api, namespace, pace, clock
         self._events = Events(api, namespace, clock)
         self._observation: _ClusterObserved | None = None
+        self._versions = dict[str, str]()
 
     def lead(self, times: LeaseTimes) -> AbstractAsyncContextManager[Leadership]:
         """Wait for the lease and keep it."""
@@ -100,27 +101,35 @@ class KubernetesCluster:
     async def write_status(self, owner: str, status: Mapping[str, Any]) -> bool:
         """Apply the whole status; fields that others put there under our names become ours.
 
-        The uid goes with it, so that the status of a resource that was deleted never ends up in its successor.
+        It is written to the version that is known, so that the status of a resource that was deleted never ends up in
+        its successor. After a conflict the next attempt reads first.
         """
-        kind, _, name = owner.partition("/")
-        uid = self._uid(owner)
-        if uid is None and self._observation is not None:
+        version = self._versions.pop(owner, None)
+        if self._observation is not None and self._observation.uid(owner) is None:
             return False
-        metadata = {"name": name, **({"uid": uid} if uid else {})}
-        body = {"apiVersion": _API_VERSION, "kind": kind, "metadata": metadata, "status": status}
         try:
-            await self._api.send(
-                Call(
-                    f"{_path(owner)}/status",
-                    "PATCH",
-                    {"fieldManager": FIELD_MANAGER, "force": "true"},
-                    body,
-                    content_type="application/apply-patch+yaml",
-                )
-            )
+            self._versions[owner] = await self._apply(owner, status, version)
         except NotFound:
             return False
         return True
+
+    async def _apply(self, owner: str, status: Mapping[str, Any], version: str | None) -> str:
+        kind, _, name = owner.partition("/")
+        metadata = {"name": name, "resourceVersion": version or await self._read_version(owner)}
+        call = Call(
+            f"{_path(owner)}/status",
+            "PATCH",
+            {"fieldManager": FIELD_MANAGER, "force": "true"},
+            {"apiVersion": _API_VERSION, "kind": kind, "metadata": metadata, "status": status},
+            "application/apply-patch+yaml",
+        )
+        return str((await self._api.send(call))["metadata"]["resourceVersion"])
+
+    async def _read_version(self, owner: str) -> str:
+        metadata = (await self._api.send(Call(_path(owner))))["metadata"]
+        if self._observation is not None and metadata["uid"] != self._observation.uid(owner):
+            raise Conflict(f"{owner} is another one by now")
+        return str(metadata["resourceVersion"])
 
     async def set_finalizer(self, owner: str, *, wanted: bool) -> bool:
         """Add or remove kuik's finalizer, if nobody changed the resource since it was read."""
@@ -130,15 +139,8 @@ class KubernetesCluster:
             if (FINALIZER in present) is not wanted:
                 finalizers = [*present, FINALIZER] if wanted else [f for f in present if f != FINALIZER]
                 change = {"resourceVersion": metadata["resourceVersion"], "finalizers": finalizers}
-                await self._api.send(
-                    Call(
-                        _path(owner),
-                        "PATCH",
-                        {"fieldManager": FIELD_MANAGER},
-                        {"metadata": change},
-                        content_type="application/merge-patch+json",
-                    )
-                )
+                query, body = {"fieldManager": FIELD_MANAGER}, {"metadata": change}
+                await self._api.send(Call(_path(owner), "PATCH", query, body, "application/merge-patch+json"))
         except NotFound:
             return False
         return True
