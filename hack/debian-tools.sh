@@ -18,10 +18,12 @@ missing() {
 }
 
 packages=$*
-options=
-names=$(missing 2>"$work/log") || {
+# no archives: apt names what to download, and leaves out what it has already
+mkdir -p "$work/cache/archives/partial"
+options="-o Dir::Cache::Archives=$work/cache/archives"
+names=$(missing $options 2>"$work/log") || {
   # a machine that never updated its lists, or a user who may not: lists of our own
-  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
+  mkdir -p "$work/lists/partial"
   options="-o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache"
   apt-get $options -o Debug::NoLocking=1 -qq update >"$work/log" 2>&1 || true
   names=$(missing $options 2>>"$work/log")
