@@ -32,7 +32,11 @@ def main() -> None:
     print(f"{HOSTS} hosts with {OWNERS} owners each, {WINDOWS:,} windows, the median of {ROUNDS} rounds\n")
     print(f"{'rings':<34}{'entries':>10}{'a window':>12}{'heapq':>12}{'ratio':>8}{'visits a window':>18}")
     times = {}
-    for title, shared in (("every owner its own images", 0.0), ("half of them shared", 0.5), ("all of them shared", 1.0)):
+    for title, shared in (
+        ("every owner its own images", 0.0),
+        ("half of them shared", 0.5),
+        ("all of them shared", 1.0),
+    ):
         for size in (1, 100, 1000):
             times[title, size] = _windows(title, size, shared)
     for title in dict.fromkeys(title for title, _ in times):
@@ -51,7 +55,10 @@ def make_plan(size: int, shared: float, hosts: int = HOSTS, owners: int = OWNERS
         name = f"registry-{h:03}.example.com"
         same = [f"{name}/common/image-{i:04}:1.2.3" for i in range(common)]
         rings = tuple(
-            Ring(f"ImageMonitor/m{o:02}", (*same, *(f"{name}/team-{o:02}/image-{i:04}:1.2.3" for i in range(size - common))))
+            Ring(
+                f"ImageMonitor/m{o:02}",
+                (*same, *(f"{name}/team-{o:02}/image-{i:04}:1.2.3" for i in range(size - common))),
+            )
             for o in range(owners)
         )
         # seven paces, so that the series don't all open together
@@ -119,7 +126,7 @@ def _memory() -> None:
         gc.collect()
         driven = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-        print(f"memory, {title}: {held / entries:.0f} bytes a ring entry, {driven / entries:.0f} after {WINDOWS:,} windows")
+        print(f"memory, {title}: {held / entries:.0f} bytes an entry, {driven / entries:.0f} after {WINDOWS:,}")
     print()
 
 
@@ -139,14 +146,16 @@ def _swaps() -> None:
 
 def _idle() -> None:
     hosts = tuple(
-        HostPlan(f"h{h:05}.example.com", CheckSeries(30 * SECOND, 0, ""), CopySeries(3 * MINUTE, 0, "")) for h in range(10_000)
+        HostPlan(f"h{h:05}.example.com", CheckSeries(30 * SECOND, 0, ""), CopySeries(3 * MINUTE, 0, ""))
+        for h in range(10_000)
     )
     engine = Engine(0)
     engine.apply(Plan(hosts), 0)
     spent = _timed(lambda: [engine.open(second * SECOND) for second in range(1, 601)])
     print(f"10,000 hosts at 30s with nothing to read: {spent / 600:.2%} of a core")
     queued = replace(
-        hosts[0], copy=replace(hosts[0].copy, queues=(Queue("ImageMirror/m", tuple(Copy(f"i{n}", f"o{n}") for n in range(9))),))
+        hosts[0],
+        copy=replace(hosts[0].copy, queues=(Queue("ImageMirror/m", tuple(Copy(f"i{n}", f"o{n}") for n in range(9))),)),
     )
     engine.apply(Plan((queued, *hosts[1:])), 600 * SECOND)
 

@@ -1,4 +1,7 @@
-"""Bounds that no honest document passes: a hostile one must not exhaust the stack, or a number its formatter."""
+"""Bounds that no honest document passes.
+
+A hostile one must not exhaust the stack, and whatever is read can be written again: numbers in digits, text as UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,8 @@ def beyond(value: Any) -> tuple[_Path, str] | None:
         path, here = stack.pop()
         if isinstance(here, int) and abs(here) >= _LARGEST:
             return path, "this number is larger than 64 bits hold"
+        if isinstance(here, str) and not _can_be_written(here):
+            return path, "this text holds half of a surrogate pair"
         if isinstance(here, _CONTAINERS):
             if len(path) == DEEPEST:
                 return path, f"this is nested deeper than {DEEPEST} levels"
@@ -39,6 +44,17 @@ def _parts(path: _Path, value: Any) -> Iterator[tuple[_Path, Any]]:
     if isinstance(value, dict):
         yield from (((*path, key), part) for key, part in value.items())
         # last in, first out: a key is looked at before anything that its path leads to
-        yield from ((path, key) for key in value if not isinstance(key, str))
+        yield from ((path, key) for key in value if not isinstance(key, str) or not key.isascii())
     else:
         yield from (((*path, index), part) for index, part in enumerate(value))
+
+
+def _can_be_written(text: str) -> bool:
+    """Say whether a text is Unicode; JSON's escapes can make one that isn't."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

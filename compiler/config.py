@@ -15,7 +15,19 @@ from compiler.plan import FallbackAuth, Operation
 from compiler.reference import InvalidReference, canonical_host
 from compiler.source import Document, Place
 
-__all__ = ["BUILT_IN", "Config", "Host", "Mirroring", "Pace", "Webhook", "build_config", "insecure_hosts"]
+__all__ = [
+    "BUILT_IN",
+    "Config",
+    "Controller",
+    "Election",
+    "Host",
+    "Mirroring",
+    "Pace",
+    "Webhook",
+    "build_config",
+    "build_election",
+    "insecure_hosts",
+]
 
 BUILT_IN: Final = "built-in default"
 """The origin of an interval that nobody wrote."""
@@ -76,6 +88,29 @@ class Webhook:
 
 
 @dataclass(frozen=True, slots=True)
+class Election:
+    """The times of the lease; the defaults are client-go's."""
+
+    lease_duration: Nanoseconds = 15 * SECOND
+    renew_deadline: Nanoseconds = 10 * SECOND
+    retry_period: Nanoseconds = 2 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """How the controller treats the cluster's API (page 5).
+
+    Attributes:
+        rate_limiter: a limiter, described as ``runtime.limiters`` reads it; None is its default.
+        per_kind: others by kind of resource.
+    """
+
+    rate_limiter: Mapping[str, Any] | None = None
+    per_kind: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    election: Election = Election()
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """A configuration, canonical and complete.
 
@@ -92,6 +127,7 @@ class Config:
     insecure: frozenset[str] = frozenset()
     mirroring: Mirroring = Mirroring()
     webhook: Webhook = Webhook()
+    controller: Controller = field(default_factory=Controller)
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
 
     def host(self, name: str) -> Host:
@@ -128,6 +164,7 @@ def build_config(document: Document) -> Config:
         insecure=insecure,
         mirroring=_mirroring(value.get("mirror") or {}),
         webhook=_webhook(value.get("webhook") or {}),
+        controller=_controller(value.get("controller") or {}),
         places=places,
     )
 
@@ -198,4 +235,22 @@ def _webhook(entry: Mapping[str, Any]) -> Webhook:
         cache_ttl=_duration(check.get("activeCheckCache") or {}, "ttl", default.cache_ttl),
         skip_hints=hints.get("enabled", default.skip_hints),
         skip_hints_max_age=_duration(hints, "maxAge", default.skip_hints_max_age),
+    )
+
+
+def _controller(entry: Mapping[str, Any]) -> Controller:
+    return Controller(
+        rate_limiter=entry.get("rateLimiter"),
+        per_kind=entry.get("perKind") or {},
+        election=build_election(entry.get("leaderElection") or {}),
+    )
+
+
+def build_election(entry: Mapping[str, Any]) -> Election:
+    """Read ``controller.leaderElection``, which has passed its schema."""
+    default = Election()
+    return Election(
+        lease_duration=_duration(entry, "leaseDuration", default.lease_duration),
+        renew_deadline=_duration(entry, "renewDeadline", default.renew_deadline),
+        retry_period=_duration(entry, "retryPeriod", default.retry_period),
     )

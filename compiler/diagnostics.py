@@ -60,6 +60,10 @@ class Code(StrEnum):
     UNUSED_HOST = "unused-host"
     GLOB_NEVER_MATCHES = "glob-never-matches"
     DESTINATION_TOO_LONG = "destination-too-long"
+    LAP_EXCEEDS_RETENTION = "lap-exceeds-retention"
+    SLOW_DRAIN = "slow-drain"
+    # the script of a simulation
+    INVALID_SCRIPT = "invalid-script"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,11 @@ def _positive(value: Any) -> None:
         raise InvalidFormat(Code.INVALID_DURATION, f'"{value}" would let nothing finish', "write for example 10s")
 
 
+def _delay(value: Any) -> None:
+    if isinstance(value, str | int) and not isinstance(value, bool) and _duration(value) == 0:
+        raise InvalidFormat(Code.INVALID_DURATION, f'"{value}" is no time at all', "write for example 5ms")
+
+
 def _interval(value: Any) -> None:
     if isinstance(value, str | int) and not isinstance(value, bool) and _duration(value) < SECOND:
         raise InvalidFormat(
@@ -103,6 +108,7 @@ def _auth_prefix(text: str) -> str | None:
 FORMATS: Final[Mapping[str, Callable[[Any], object]]] = {
     "go-duration": _duration,
     "go-duration-positive": _positive,
+    "go-delay": _delay,
     "go-interval": _interval,
     "registry-host": _text(Code.INVALID_HOST, _host_key),
     "image-prefix": _text(Code.INVALID_PREFIX, parse_prefix),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Final
 
+from compiler.bounds import beyond
 from compiler.checks import resources as resource_checks
 from compiler.config import Config
 from compiler.diagnostics import Code, Diagnostic, Severity
@@ -158,11 +159,10 @@ def _check_object(found: Object) -> Iterator[Diagnostic]:
     schema = found.kind.lower()
     misshapen = check_shape({"apiVersion": found.api_version, "kind": found.kind, **own}, schema, found.place)
     yield from misshapen
-    yield from resource_checks.selectors_are_sound(found, {d.position for d in misshapen})
-    yield from resource_checks.one_form_of_prefix(found)
+    if beyond(own) is None:
+        yield from resource_checks.selectors_are_sound(found, {d.position for d in misshapen})
+        yield from resource_checks.one_form_of_prefix(found)
     if "status" in found.value:
         for wrong in check_shape(found.value, schema, found.place):
-            if wrong.message.startswith("status"):
-                yield Diagnostic(
-                    Severity.WARNING, Code.INVALID_STATUS, wrong.message, wrong.position, "the status is not used"
-                )
+            if wrong not in misshapen:
+                yield replace(wrong, severity=Severity.WARNING, code=Code.INVALID_STATUS, help="the status is not used")

@@ -274,7 +274,11 @@ def _host(h: HostPlan) -> Document:
             "windowsPerDay": forecast.windows_per_day,
             "requests": forecast.requests,
             "laps": [
-                {"owner": lap.owner, "bestCase": format_duration(lap.best_case), "expected": format_duration(lap.expected)}
+                {
+                    "owner": lap.owner,
+                    "bestCase": format_duration(lap.best_case),
+                    "expected": format_duration(lap.expected),
+                }
                 for lap in forecast.laps
             ],
         }
@@ -362,7 +366,8 @@ def _read_check_forecast(d: Mapping[str, Any]) -> CheckForecast:
         windows_per_day=d["windowsPerDay"],
         requests=d["requests"],
         laps=tuple(
-            LapForecast(lap["owner"], parse_duration(lap["bestCase"]), parse_duration(lap["expected"])) for lap in d["laps"]
+            LapForecast(lap["owner"], parse_duration(lap["bestCase"]), parse_duration(lap["expected"]))
+            for lap in d["laps"]
         ),
     )
 

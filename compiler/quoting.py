@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from compiler.terminal import printable
+
 __all__ = ["quoted"]
 
 _LONGEST: Final = 100  # characters; longer than any name that people read, short enough for a line of a terminal
@@ -16,6 +18,4 @@ _LONGEST: Final = 100  # characters; longer than any name that people read, shor
 def quoted(text: str) -> str:
     """Give a text in quotes for a message, shortened to 100 characters, what can't be printed as an escape."""
     shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    if not shown.isprintable():
-        shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
-    return f'"{shown}"'
+    return f'"{printable(shown)}"'

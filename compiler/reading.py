@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from compiler.bounds import DEEPEST
+from compiler.checks import election as election_checks
 from compiler.checks import hosts as host_checks
 from compiler.config import Config, build_config
 from compiler.diagnostics import Code, Diagnostic
@@ -28,6 +29,8 @@ def read_config(text: Text) -> tuple[Config | None, list[Diagnostic]]:
     document = replace(document, value=drop_nulls(document.value))
     found += check_shape(document.value, "config", document.place)
     found += host_checks.one_spelling_a_host(document)
+    if not found:
+        found += election_checks.times_leave_one_leader(document)
     return (None, found) if found else (build_config(document), [])
 
 
@@ -35,8 +38,9 @@ def read_plan(text: Text) -> tuple[Plan | None, list[Diagnostic]]:
     """Read a plan that was printed before, as YAML or JSON."""
     documents, found = read_documents(text)
     if len(documents) != 1 and not found:
-        from_text = Document(text.name, 1, None, is_stream=text.is_stream).place
-        found.append(from_text.error(Code.INVALID_VALUE, f"a plan is one document; here are {len(documents)}"))
+        # nothing is nowhere; of several it is the second one that is too much
+        place = documents[1].place if documents else Document(text.name, 1, None, is_stream=text.is_stream).place
+        found.append(place.error(Code.INVALID_VALUE, f"a plan is one document; here are {len(documents)}"))
     if not found:
         found += check_shape(documents[0].value, "plan", documents[0].place)
     return (None, found) if found else (from_document(documents[0].value), [])

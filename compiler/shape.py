@@ -49,7 +49,7 @@ def check_shape(value: Any, schema: str, place: Place) -> list[Diagnostic]:
     if passed is not None:
         path, message = passed
         return [place.at(path).error(Code.INVALID_VALUE, message)]
-    found = list(place.duplicates()) if place.document.has_duplicates else []
+    found = list(place.duplicates())
     found += _read_otherwise_by_kubectl(place)
     told = {d.position for d in found}
     for error in _validator(schema).iter_errors(value):
@@ -73,9 +73,10 @@ def _validator(schema: str) -> Draft202012Validator:
 
         return check
 
-    kind = extend(  # type: ignore[no-untyped-call]
-        Draft202012Validator, {k: unless_formatted(k) for k in ("pattern", "minimum", "maximum")}
-    )
+    # to JSON Schema 2.0 is an integer; a Go program refuses it, and here it would make intervals fractions
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, v: type(v) is int)
+    replaced = {k: unless_formatted(k) for k in ("pattern", "minimum", "maximum")}
+    kind = extend(Draft202012Validator, replaced, type_checker=types)  # type: ignore[no-untyped-call]
     validator: Draft202012Validator = kind(schemas.load(schema), format_checker=checker)
     return validator
 
@@ -145,10 +146,13 @@ def _wrong_key(error: _Error, at: Place, key: Any) -> Iterator[Diagnostic]:
 
 
 def _missing_fields(error: _Error, at: Place) -> Iterator[Diagnostic]:
+    properties = _node(error).get("properties", {})
+    # what was written in its place is refused by itself, and says what to write
+    replaced = {properties.get(key, {}).get("x-in-place-of") for key in error.instance}
     # jsonschema gives one error a field; its message begins with the quoted name, which is not parsed twice
     for field in error.validator_value:
-        if error.message == f"{field!r} is a required property":
-            description = _node(error).get("properties", {}).get(field, {}).get("description", "")
+        if error.message == f"{field!r} is a required property" and field not in replaced:
+            description = properties.get(field, {}).get("description", "")
             yield at.error(Code.MISSING_FIELD, f'{_name(error)} lacks "{field}"', description, key=True)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from compiler.diagnostics import Code, Diagnostic
+from compiler.quoting import quoted
 from compiler.reference import InvalidReference, Reference, parse_reference
 from compiler.source import Object, Place
 
@@ -95,7 +96,7 @@ def read_workload(
             return None, []
         where = ".".join((*path, "spec"))
         return None, [found.place.warning(Code.INVALID_WORKLOAD, f"{found.label} has no {where}; it is left out")]
-    if not path and _phase(pod) in _ENDED:
+    if not path and _has_ended(pod):
         return None, []
     diagnostics = list[Diagnostic]()
     reader = _PodReader(found, found.place.at(path), insecure, complaints, diagnostics)
@@ -118,12 +119,13 @@ class _PodReader:
     diagnostics: list[Diagnostic]
 
     def labels(self, pod: Mapping[str, Any]) -> Mapping[str, str]:
-        labels = _mapping(_mapping(pod.get("metadata")).get("labels"))
+        labels: Mapping[Any, Any] = _mapping(_mapping(pod.get("metadata")).get("labels"))
         good = {k: v for k, v in labels.items() if type(v) is str and type(k) is str}
         if len(good) != len(labels):
-            bad = next(k for k, v in labels.items() if k not in good)
-            where = self.place / "metadata" / "labels" / str(bad)
-            message = f'{self.found.label} has the label "{bad}", which is not text; Kubernetes refuses it'
+            bad = next(k for k in labels if k not in good)
+            where = self.place / "metadata" / "labels" / (bad if isinstance(bad, str) else "")
+            name = f"the label {quoted(bad)}" if isinstance(bad, str) else "a label"
+            message = f"{self.found.label} has {name}, which is not text; Kubernetes refuses it"
             self.diagnostics.append(where.warning(Code.INVALID_WORKLOAD, message, "put the value in quotes"))
         return good
 
@@ -168,8 +170,9 @@ class _PodReader:
         return {}
 
 
-def _phase(pod: Mapping[str, Any]) -> Any:
-    return _mapping(pod.get("status")).get("phase")
+def _has_ended(pod: Mapping[str, Any]) -> bool:
+    phase = _mapping(pod.get("status")).get("phase")
+    return isinstance(phase, str) and phase in _ENDED
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -5,33 +5,33 @@ set -eu
 
 folder=$1
 shift
+packages=$*
 for program in apt-get dpkg-deb; do
   command -v "$program" >/dev/null || { echo "no $program: this machine is no Debian" >&2; exit 1; }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/debs" "$work/lists/partial" "$work/cache/archives/partial"
 
-# prints the names of the packages that are missing, as far as the package lists in force know them
-missing() {
-  apt-get "$@" -o Debug::NoLocking=1 -qq --no-install-recommends --reinstall --print-uris install $packages |
-    sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p"
+# apt's own user may not write here; locks are for who installs
+apt() { apt-get -qq -o Debug::NoLocking=1 -o APT::Sandbox::User=root "$@"; }
+
+# downloads the packages and whatever they miss, with the package lists that the options name
+download() {
+  names=$(apt "$@" --no-install-recommends --reinstall --print-uris install $packages |
+    sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p")
+  [ -n "$names" ] && (cd "$work/debs" && apt "$@" download $names)
 }
 
-packages=$*
-# no archives: apt names what to download, and leaves out what it has already
-mkdir -p "$work/cache/archives/partial"
-options="-o Dir::Cache::Archives=$work/cache/archives"
-names=$(missing $options 2>"$work/log") || {
-  # a machine that never updated its lists, or a user who may not: lists of our own
-  mkdir -p "$work/lists/partial"
-  options="-o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache"
-  apt-get $options -o Debug::NoLocking=1 -qq update >"$work/log" 2>&1 || true
-  names=$(missing $options 2>>"$work/log")
-} || { cat "$work/log" >&2; exit 1; }
-
-mkdir -p "$work/debs" "$folder"
-# apt's sandbox user can't write here, and says so each time
-(cd "$work/debs" && apt-get $options -o Debug::NoLocking=1 -o APT::Sandbox::User=root -qq download $names) >&2
+if ! download 2>"$work/log"; then
+  # lists that were never fetched or are too old, perhaps by a user who may not fetch them: lists of our own
+  set -- -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache"
+  if ! { apt "$@" update && download "$@"; } >"$work/log" 2>&1; then
+    cat "$work/log" >&2
+    exit 1
+  fi
+fi
+mkdir -p "$folder"
 for deb in "$work"/debs/*.deb; do
   dpkg-deb -x "$deb" "$folder"
 done

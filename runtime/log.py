@@ -1,17 +1,19 @@
-"""Logs: a message is a constant, what varies are keys (``extra``). JSON lines in a pipe, readable ones on a terminal."""
+"""Logs: a message is a constant, what varies are keys (``extra``). JSON lines in a pipe, readable on a terminal."""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO
 
+from compiler.diagnostics import Diagnostic, Severity
 from compiler.terminal import Style, paint, printable
 
-__all__ = ["configure"]
+__all__ = ["configure", "diagnostic_keys", "log_diagnostics"]
 
 _STYLES: Final = {logging.ERROR: Style.ERROR, logging.WARNING: Style.WARNING}
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -28,6 +30,31 @@ def configure(stream: TextIO | None = None, *, color: bool = False) -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(logging.INFO)
         logger.propagate = False
+
+
+def diagnostic_keys(diagnostic: Diagnostic) -> dict[str, Any]:
+    """Give a diagnostic as the keys of a log line: where (``file``, ``line``, ``column``), what, and what to do."""
+    position = diagnostic.position
+    return {
+        "file": position.file,
+        "line": position.line or None,
+        "column": position.column or None,
+        "code": diagnostic.code.value,
+        "reason": diagnostic.message,
+        "help": diagnostic.help or None,
+    }
+
+
+def log_diagnostics(
+    logger: logging.Logger, diagnostics: Iterable[Diagnostic], told: AbstractSet[Diagnostic]
+) -> frozenset[Diagnostic]:
+    """Log what is wrong with the input, unless it was told before; give what has been told now."""
+    present = tuple(diagnostics)
+    for diagnostic in present:
+        if diagnostic not in told:
+            level = logging.ERROR if diagnostic.severity is Severity.ERROR else logging.WARNING
+            logger.log(level, "input is wrong", extra=diagnostic_keys(diagnostic))
+    return frozenset(present)
 
 
 def _keys(record: logging.LogRecord) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """What Prometheus is told (page 3, "Metrics").
 
-What describes the pace stands in a registry of its own, which is shown only while this process leads: two processes that
-export one host's interval would make every formula over it ambiguous.
+What describes the pace stands in a registry of its own, which is shown only while this process leads: two processes
+that export one host's interval would make every formula over it ambiguous.
 """
 
 from __future__ import annotations
@@ -9,24 +9,37 @@ from __future__ import annotations
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from compiler.duration import SECOND, Nanoseconds
-from compiler.plan import Operation, Plan, digests
-from runtime.pacing.values import Outcome, OwnerStatus, RingStatus, Visit, Window
+from compiler.plan import Operation, Plan
+from runtime.pacing import Outcome, OwnerStatus, RingStatus, Visit, Window
 from runtime.reconcile.measures import Family
 from runtime.reconcile.measures import Histogram as Measured
 
-__all__ = ["CONTENT_TYPE", "Metrics"]
+__all__ = ["CONTENT_TYPE", "Anomaly", "Metrics"]
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _REQUEST_BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds; a check's default timeout is 10 s
 _COPY_BUCKETS: Final = (1, 5, 15, 60, 180, 600, 1800, 3600)  # seconds; a copy may take as long as it needs
+
+
+class Anomaly(NamedTuple):
+    """Something that is wrong with an image.
+
+    Attributes:
+        kind: ``unavailable`` or ``drifted``.
+    """
+
+    kind: str
+    image: str
+    host: str
+    reason: str
 
 
 class Metrics:
@@ -35,11 +48,11 @@ class Metrics:
     def __init__(self) -> None:
         self._rings = dict[str, dict[tuple[str, str, str], RingStatus]]()
         self._queues = dict[str, set[tuple[str, str]]]()
-        self._series = set[tuple[str, str]]()
+        self._series = dict[tuple[str, str], Nanoseconds]()
         self._opened = Counts[tuple[str, str, str]]()
         self._exports = list[Callable[[], Iterable[Family]]]()
         self.counted: tuple[tuple[tuple[tuple[str, str, str], int], ...], tuple[Family, ...]] = ((), ())
-        self._anomalies = dict[str, set[tuple[str, str, str, str]]]()
+        self._anomalies = dict[str, frozenset[tuple[str, tuple[str, str, str, str]]]]()
         self._leading = False
         self.process = CollectorRegistry()
         self.pace = CollectorRegistry()
@@ -139,21 +152,27 @@ class Metrics:
         if taken:
             self._reload_time.set(at)
 
-    def planned(self, plan: Plan) -> None:
-        """Show the pace of a plan, and forget the series that it has no more."""
-        found = digests(plan)
+    def planned(self, plan: Plan, digests: Mapping[str, str]) -> None:
+        """Show the pace of a plan, and forget the series that it has no more.
+
+        Args:
+            plan: in force.
+            digests: of it; ``pace`` and ``plan``.
+        """
         self._plan.clear()
-        self._plan.labels(found["pace"], found["plan"]).set(1)
-        series = set[tuple[str, str]]()
-        for host, operation, one in plan.series():
-            self._interval.labels(host, operation.value).set(one.interval / SECOND)
-            series.add((host, operation.value))
-        for host, name in self._series - series:
-            self._interval.remove(host, name)
-        for host, name in series - self._series:
+        self._plan.labels(digests["pace"], digests["plan"]).set(1)
+        before, self._series = self._series, {(h, o.value): one.interval for h, o, one in plan.series()}
+        # ten thousand hosts take their time: only what differs is touched
+        for (host, name), interval in self._series.items() - before.items():
+            self._interval.labels(host, name).set(interval / SECOND)
+        for host, name in self._series.keys() - before.keys():
             for outcome in Outcome:  # a counter that is there from the start has a rate from the start
                 self._opened[host, name, outcome.value] += 0
-        self._series = series
+        for host, name in before.keys() - self._series.keys():
+            self._interval.remove(host, name)
+        for host in {h for h, _ in before} - {h for h, _ in self._series}:
+            _forget(self._remaining, (host,))
+            _forget(self._limit, (host,))
 
     def opened(self, window: Window) -> None:
         """Count a window, and the visits that it needed no request for."""
@@ -172,9 +191,12 @@ class Metrics:
         self._requests.labels(host, operation.value, result).inc()
         self._durations.labels(host, operation.value).observe(seconds)
 
-    def copied(self, host: str, transferred: int, seconds: float) -> None:
-        """Count a copy: its bytes and how long it took."""
-        self._copy_bytes.labels(host).inc(transferred)
+    def moved(self, host: str, count: int) -> None:
+        """Count the bytes of copies as they come, those of a copy that will fail included."""
+        self._copy_bytes.labels(host).inc(count)
+
+    def copied(self, host: str, seconds: float) -> None:
+        """Count how long a copy took."""
         self._copy_durations.labels(host).observe(seconds)
 
     def rationed(self, host: str, limit: int | None, remaining: int | None) -> None:
@@ -194,6 +216,8 @@ class Metrics:
         """Show the rings and queues of an owner, and forget those that are gone; an empty status forgets the owner.
 
         Args:
+            owner: ``Kind/name``.
+            status: its rings and queues.
             started: when the lap in progress began, by host, in seconds since the epoch.
         """
         kind, _, name = owner.partition("/")
@@ -221,27 +245,20 @@ class Metrics:
         if started is not None:
             self._cycle_started.labels(*labels).set(started)
 
-    def anomalies(self, kind: str, owner: str, found: Iterable[tuple[str, str, str]]) -> None:
-        """Show the anomalies of an owner and forget its others.
-
-        Args:
-            kind: ``unavailable`` or ``drifted``.
-            owner: ``Kind/name``.
-            found: (image, registry, reason) of each.
-        """
-        name, key = owner.partition("/")[2], f"{kind}/{owner}"
-        before = self._anomalies.pop(key, set())
-        now = {(name, image, registry, reason) for image, registry, reason in found}
+    def anomalies(self, owner: str, found: Iterable[Anomaly]) -> None:
+        """Show the anomalies of an owner and forget its others."""
+        name = _name(owner)
+        before = self._anomalies.pop(owner, frozenset())
+        now = frozenset((one.kind, (name, one.image, one.host, one.reason)) for one in found)
         if now:
-            self._anomalies[key] = now
-        # a monitor and a mirror of one name share a sample
-        shared = {
-            labels for other, all_of in self._anomalies.items() if other.startswith(f"{kind}/") for labels in all_of
-        }
-        for labels in before - shared:
-            _forget(self._anomaly[kind], labels)
-        for labels in now - before:
+            self._anomalies[owner] = now
+        for kind, labels in now - before:
             self._anomaly[kind].labels(*labels).set(1)
+        if gone := before - now:
+            # a monitor and a mirror of one name share a sample
+            shared = {sample for other, all_of in self._anomalies.items() if _name(other) == name for sample in all_of}
+            for kind, labels in gone - shared:
+                _forget(self._anomaly[kind], labels)
 
     def export(self, families: Callable[[], Iterable[Family]]) -> None:
         """Show what others count, such as the work queue, with the rest of the pace."""
@@ -300,6 +317,10 @@ def _forget(gauge: Gauge, labels: Iterable[str]) -> None:
     """Remove a sample, if there ever was one."""
     with suppress(KeyError):
         gauge.remove(*labels)
+
+
+def _name(owner: str) -> str:
+    return owner.partition("/")[2]
 
 
 def _seconds(duration: Nanoseconds) -> float:

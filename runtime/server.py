@@ -1,10 +1,12 @@
-"""The HTTP side of a process: metrics, probes, the plan in force. Nothing here holds a credential or writes anything."""
+"""The HTTP side of a process: metrics, probes, the plan in force. No credential is here, and nothing is written."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Final
 
 from aiohttp import web
 
@@ -13,6 +15,8 @@ from compiler.render import yaml
 from runtime.metrics import CONTENT_TYPE, Metrics
 
 __all__ = ["AddressInUse", "serve"]
+
+log: Final = logging.getLogger(__name__)
 
 
 class AddressInUse(Exception):
@@ -26,6 +30,9 @@ async def serve(
     """Serve while the context lasts; gives the port, which the system chooses for 0.
 
     Args:
+        host: an address of this machine, or all of them.
+        port: 0 lets the system choose.
+        metrics: to be shown.
         plan: gives the plan in force; None before there is one.
         is_ready: says whether the process is in its place, be it as leader or as standby.
 
@@ -67,6 +74,8 @@ async def serve(
             await site.start()
         except OSError as error:
             raise AddressInUse(f"can't listen on {host}:{port}: {error.strerror or error}") from None
-        yield runner.addresses[0][1]
+        address = runner.addresses[0]
+        log.info("serving", extra={"address": f"{address[0]}:{address[1]}"})
+        yield address[1]
     finally:
         await runner.cleanup()

@@ -6,18 +6,20 @@ turned into a ``Position`` only when somebody complains about it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from compiler.diagnostics import Code, Diagnostic, Position, Severity
 from compiler.source.items import cut_item
-from compiler.source.parse import Broken, parse
-from compiler.source.positions import LARGEST_PIECE, Path, Span, duplicate_keys, find, plain_scalars
+from compiler.source.parse import Broken, parse, repeats_a_key
+from compiler.source.positions import LARGEST_PIECE, Path, Span, duplicate_keys, find, has_positions, plain_scalars
 from compiler.source.text import Text
 
 __all__ = ["Document", "Object", "Place", "flatten", "read_documents"]
 
+_NOTHING_MORE: Final = re.compile(r"\s*\Z")
 _WORTH_CUTTING: Final = 4096
 """Characters; below that a whole document is composed in 15 ms and needs no cutting."""
 
@@ -49,12 +51,16 @@ class Document:
 
     def position(self, span: Span, label: str = "") -> Position:
         """Turn a span of ``piece`` into what people read; ``label`` names the object in a stream."""
-        begin = self.piece.rfind("\n", 0, span.offset) + 1
-        end = self.piece.find("\n", span.offset)
+        offset = span.offset
+        if _NOTHING_MORE.match(self.piece, offset):
+            # what is missing at the end is missing behind the last character, not on the next document's line
+            offset = len(self.piece.rstrip())
+        begin = self.piece.rfind("\n", 0, offset) + 1
+        end = self.piece.find("\n", offset)
         excerpt = self.piece[begin : end if end >= 0 else len(self.piece)].rstrip("\r")
         name = f"document {self.number}{f' ({label})' if label else ''}" if self.is_stream else self.name
-        line = self.line + self.piece.count("\n", 0, span.offset) + 1
-        return Position(name, line, span.offset - begin + 1, excerpt, span.width)
+        line = self.line + self.piece.count("\n", 0, offset) + 1
+        return Position(name, line, offset - begin + 1, excerpt, span.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +96,12 @@ class Place:
 
     def duplicates(self) -> Iterator[Diagnostic]:
         """Find the keys below this place that stand twice in one mapping."""
-        piece, _, offset = self._piece()
-        for name, first, second in duplicate_keys(piece):
+        piece, path, offset = self._piece()
+        if not (self.document.has_duplicates or repeats_a_key(piece)):
+            return
+        if not has_positions(piece):
+            yield self.error(Code.DUPLICATE_KEY, "a key stands in a mapping twice, in a text too large to say where")
+        for name, first, second in duplicate_keys(piece, path):
             before = self.document.position(Span(offset + first.offset))
             here = self.document.position(Span(offset + second.offset, second.width), self._label())
             message = f'the key "{name}" stands here a second time; the first is in line {before.line}'
@@ -101,8 +111,8 @@ class Place:
         """Find the scalars below this place that are written without quotes."""
         if self.document.piece.lstrip()[:1] == "{":  # JSON quotes every string
             return
-        piece, _, offset = self._piece()
-        for text, span in plain_scalars(piece):
+        piece, path, offset = self._piece()
+        for text, span in plain_scalars(piece, path):
             yield text, self.document.position(Span(offset + span.offset, span.width), self._label())
 
     def _piece(self) -> tuple[str, Path, int]:

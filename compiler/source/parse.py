@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml_rs
 
-__all__ = ["Broken", "Parsed", "parse"]
+__all__ = ["Broken", "Parsed", "parse", "repeats_a_key"]
 
 _SEPARATOR: Final = re.compile(r"^(?:---(?=[ \t\r\n]|\Z)|\.\.\.[ \t]*(?=\r?\n|\Z))", re.MULTILINE)
 _CONTENT: Final = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
@@ -85,6 +85,24 @@ def _parse_json(text: str) -> list[Parsed] | None:
     return documents
 
 
+def repeats_a_key(text: str) -> bool:
+    """Say whether a mapping of a JSON text has a key twice, of which ``json`` keeps the last without a word."""
+    if text.lstrip()[:1] != "{":
+        return False
+
+    def counted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        repeated.append(len(value) < len(pairs))
+        return value
+
+    repeated = list[bool]()
+    try:
+        json.loads(text, object_pairs_hook=counted)
+    except (ValueError, RecursionError):
+        return False  # YAML in flow style, which is parsed as YAML
+    return any(repeated)
+
+
 def _space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
@@ -115,6 +133,10 @@ def _parse_yaml(piece: str, start: int) -> Parsed | Broken:
         return Parsed(_merged(_load(piece), piece), piece, start)
     except RecursionError:
         return Broken(_REASONS["recursion limit exceeded"], piece, start, 0)
+    except UnicodeEncodeError as error:  # no file holds such a text; a caller may
+        return Broken("it holds half of a surrogate pair", piece, start, error.start)
+    except TypeError:  # a list in a key that is a list: yaml-rs makes no value of it
+        return Broken("a key is made of mappings or lists", piece, start, 0)
     except yaml_rs.YAMLDecodeError as error:
         reason = str(error)
     if reason.startswith(_DUPLICATE):

@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -19,6 +19,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "plan": ("runtime.cli.plan", "Print the window plan of a configuration and manifests."),
     "validate": ("runtime.cli.validate", "Say what is wrong with a configuration and manifests."),
     "run": ("runtime.cli.run", "Read registries by the plan."),
+    "status": ("runtime.cli.status", "Show where windows, rings and queues stand."),
+    "simulate": ("runtime.cli.simulate", "Run the engine in virtual time and print what every window does."),
     "schema": ("runtime.cli.schema", "Print a JSON Schema."),
     "crds": ("runtime.cli.crds", "Print the CustomResourceDefinitions."),
 }
@@ -64,30 +66,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    _print_what_cannot_be_encoded()
+    _prepare_streams()
     try:
         result = kuik.main(args=None if arguments is None else list(arguments), prog_name="kuik", standalone_mode=False)
-    except click.UsageError as error:
-        error.show()
-        return 1
+        sys.stdout.flush()  # a disk that is full says so here, not at the interpreter's exit
     except click.ClickException as error:
         error.show()
         return 1
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except BrokenPipeError:
-        # the reader has gone (kuik plan | head): nothing more to say, and no complaint at the interpreter's exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # the reader has gone (kuik plan | head): nothing more to say
+        _discard_output()
+        return 1
+    except OSError as error:
+        click.echo(f"Error: {error.strerror or error}", err=True)
+        _discard_output()
         return 1
     return result if isinstance(result, int) else 0
 
 
-def _print_what_cannot_be_encoded() -> None:
-    """Let a lone surrogate or a narrow locale show as an escape instead of ending in a traceback."""
+def _prepare_streams() -> None:
+    """Let a lone surrogate or a narrow locale show as an escape, and a closed stream swallow what is written."""
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  it is open as long as the process is
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from complaining at its exit of what is left in the buffer."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -10,19 +10,14 @@ from pathlib import Path
 
 import click
 
-from compiler.config import Config
-from compiler.diagnostics import Diagnostic
 from compiler.duration import InvalidDuration, Nanoseconds, parse_duration
-from compiler.reading import read_config
-from compiler.source import Text
 from runtime import log
 from runtime.cli.options import Inputs, colored, input_options, report
 from runtime.cluster.local import LocalCluster, Sources
 from runtime.cluster.port import Cluster
-from runtime.controller import Controller, Settings
-from runtime.controller.times import Clocks
-from runtime.files import STDIN, read_file
-from runtime.metrics import Metrics
+from runtime.controller import Controller, Instruments, InvalidConfiguration, Settings
+from runtime.files import STDIN
+from runtime.pace import publish_into
 from runtime.server import AddressInUse, serve
 
 __all__ = ["command"]
@@ -79,23 +74,22 @@ def command(
     if not paths:
         raise click.UsageError("name the manifests to read with -f")
     host, port = _address(listen)
-    read = _read_config(config)
-    if read is None:
-        return 1
     log.configure(color=colored(sys.stderr))
     inputs = Inputs(config, paths, exclude)
     sources = Sources(inputs.paths, inputs.exclude, inputs.config, registry_config)
     cluster = LocalCluster(sources, Path(state))
+    instruments = Instruments(publish=publish_into(Path(state)))
     with suppress(KeyboardInterrupt):
-        return asyncio.run(_run(Settings(config, grace), cluster, read, host, port))
+        return asyncio.run(_run(Settings(config, grace), cluster, instruments, host, port))
     return 130
 
 
-async def _run(
-    settings: Settings, cluster: Cluster, config: tuple[Text | None, Config], host: str, port: int
-) -> int:
-    metrics = Metrics()
-    controller = Controller(settings, cluster, config, metrics, Clocks())
+async def _run(settings: Settings, cluster: Cluster, instruments: Instruments, host: str, port: int) -> int:
+    try:
+        controller = Controller(settings, cluster, instruments)
+    except InvalidConfiguration as error:
+        report(error.diagnostics)
+        return 1
     loop = asyncio.get_running_loop()
     for number, react in (
         (signal.SIGTERM, controller.stop),
@@ -104,21 +98,11 @@ async def _run(
     ):
         loop.add_signal_handler(number, react)
     try:
-        async with serve(host, port, metrics, lambda: controller.plan, lambda: True):
+        async with serve(host, port, instruments.metrics, lambda: controller.plan, lambda: True):
             return await controller.run()
     except AddressInUse as error:
         click.echo(f"Error: {error}; choose another address with --listen", err=True)
         return 1
-
-
-def _read_config(path: str | None) -> tuple[Text | None, Config] | None:
-    """Read the configuration to start with; None when it is wrong, which has been told."""
-    if path is None:
-        return None, Config()
-    read = read_file(path)
-    config, found = (None, [read]) if isinstance(read, Diagnostic) else read_config(read)
-    report(found)
-    return None if config is None else (read if isinstance(read, Text) else None, config)
 
 
 def _address(listen: str) -> tuple[str, int]:

@@ -14,7 +14,7 @@ __all__ = ["command"]
 @click.command("schema")
 @click.argument("name", type=click.Choice(schemas.NAMES), metavar="NAME")
 def command(name: str) -> None:
-    """Print the JSON Schema NAME: config, imagealternative, imagemirror, imagemonitor or plan.
+    """Print the JSON Schema NAME: config, imagealternative, imagemirror, imagemonitor, plan or plandiff.
 
     \b
     Example, for an editor:

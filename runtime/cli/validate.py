@@ -7,6 +7,7 @@ import sys
 import click
 
 from compiler.diagnostics import Severity
+from runtime.cli.forecasts import foreseen
 from runtime.cli.options import Inputs, compile_inputs, count, counted, input_options, report
 
 __all__ = ["command"]
@@ -29,7 +30,7 @@ def command(config: str | None, paths: tuple[str, ...], exclude: tuple[str, ...]
       kubectl get imagemonitors,imagemirrors -o yaml | kuik validate -f - --strict
       kuik validate -c config.yaml -f manifests/ -o github
     """
-    compilation = compile_inputs(Inputs(config, paths, exclude))
+    compilation = foreseen(compile_inputs(Inputs(config, paths, exclude)))
     diagnostics = compilation.diagnostics
     if output == "json":
         from compiler.render import diagnostics_json

@@ -135,7 +135,8 @@ async def open_api(kubeconfig: str | None = None, context: str | None = None) ->
             kube_config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
         else:
             refreshing = await _load_kubeconfig(configuration, kubeconfig, context)
-    except (kube_config.ConfigException, OSError, ValueError) as error:
+    except Exception as error:
+        # a kubeconfig that is no YAML, or lacks a part, raises whatever the client stumbled over
         raise ClusterError(f"no way to a cluster: {error}") from error
     client = ApiClient(configuration)
     client.user_agent = f"kuik/{_version()}"

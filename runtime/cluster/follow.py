@@ -28,7 +28,7 @@ log: Final = logging.getLogger(__name__)
 
 V = TypeVar("V")
 
-PAGE: Final = 250
+PAGE: Final = 100
 """Objects a request of a list: a page of pods is read within a few milliseconds, and windows open in between."""
 LONGEST_STRETCH: Final = 5 * MILLISECOND
 """How long events of one chunk may keep the event loop."""

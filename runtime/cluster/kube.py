@@ -242,7 +242,8 @@ def _pods(insecure: frozenset[str]) -> Collection[_Pod]:
         sighting, odd = read_sighting(object_of(value, "Pod", "v1"), insecure, complaints)
         return None if sighting is None else _Pod(sighting, (*odd, *complaints.diagnostics()))
 
-    return Collection("/api/v1/pods", read)
+    # a pod that has ended uses nothing: the server tells of its end as of a deletion
+    return Collection("/api/v1/pods", read, query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"})
 
 
 def _secrets(namespace: str) -> Collection[str]:

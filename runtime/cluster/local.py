@@ -11,22 +11,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from compiler.duration import SECOND, Nanoseconds
 from compiler.source import Text
 from runtime.clock import Clock, boot_clock
 from runtime.cluster.contents import Contents, merge, read_contents
+from runtime.cluster.errors import Unavailable
 from runtime.cluster.feed import Feed
 from runtime.cluster.leadership import Leadership, LeaseTimes
 from runtime.cluster.port import Observation, Report, Severity, Snapshot, Topic
-from runtime.cluster.state import StateFolder, read_statuses
+from runtime.cluster.state import Lock, StateFolder, read_statuses
 from runtime.files import STDIN, Files, read_file, read_files
 from runtime.watching import watch_files
 
 __all__ = ["LocalCluster", "Sources"]
 
 log: Final = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +70,10 @@ class LocalCluster:
     async def lead(self, times: LeaseTimes) -> AsyncIterator[Leadership]:
         """Wait for the lock of the state folder and hold it."""
         lock = self._folder.lock
-        while not lock.acquire():
-            log.info("another process holds the state folder", extra={"folder": str(self._folder.path)})
-            await asyncio.sleep(times.retry / SECOND)
+        await self._take(lock, times.retry)
         try:
-            transitions = await asyncio.to_thread(self._folder.count_start)
-            await asyncio.to_thread(self._folder.remove_leftovers)
+            transitions = await self._on_disk(self._folder.count_start)
+            await self._on_disk(self._folder.remove_leftovers)
             now = self._clock()
             leadership = Leadership(times, transitions, taken_at=now, renewed_at=now)
             keeping = asyncio.create_task(self._keep(leadership, lock.is_held, times.retry))
@@ -84,6 +85,25 @@ class LocalCluster:
                 keeping.cancel()
         finally:
             lock.release()
+
+    async def _take(self, lock: Lock, every: Nanoseconds) -> None:
+        has_waited = False
+        while not await self._on_disk(lock.acquire):
+            if not has_waited:
+                log.info("another process holds the state folder", extra={"folder": str(self._folder.path)})
+                has_waited = True
+            await asyncio.sleep(every / SECOND)
+
+    async def _on_disk(self, act: Callable[..., T], *arguments: Any) -> T:
+        """Do something in the state folder, in a thread: it waits for a disk.
+
+        Raises:
+            Unavailable: the system refused, because the disk is full or the folder is not ours.
+        """
+        try:
+            return await asyncio.to_thread(act, *arguments)
+        except OSError as error:
+            raise Unavailable(f"the state folder {self._folder.path} can't be used: {error}") from error
 
     async def _keep(self, leadership: Leadership, is_held: Callable[[], bool], every: Nanoseconds) -> None:
         """Look after the lock. Nobody can take it from a process that slept, so a late look is a renewal too."""
@@ -116,17 +136,22 @@ class LocalCluster:
         """Remove the status of what is no longer there, as a cluster does; who only looks removes nothing."""
         if self._leads:
             for owner in owners:
-                await asyncio.to_thread(self._folder.remove_status, *_split(owner))
+                await self._on_disk(self._folder.remove_status, *_split(owner))
                 self._statuses.pop(owner, None)
 
     def _watched(self) -> Sequence[str]:
         return [path for path in self._sources.paths if path != STDIN]
 
     async def write_status(self, owner: str, status: Mapping[str, Any]) -> bool:
-        """Write the status file of a resource that is in the files."""
+        """Write the status file of a resource that is in the files.
+
+        Raises:
+            Unavailable: it could not be written.
+            ValueError: the name is none that a resource can have.
+        """
         if self._observation is not None and not self._observation.has(owner):
             return False
-        await asyncio.to_thread(self._folder.write_status, *_split(owner), status)
+        await self._on_disk(self._folder.write_status, *_split(owner), status)
         self._statuses[owner] = status
         return True
 

@@ -21,6 +21,7 @@ from typing import IO, Any, Final
 from compiler.diagnostics import Diagnostic
 from compiler.plan import API_VERSION
 from compiler.render.yaml import dump
+from compiler.selectors import dns_subdomain_error
 from compiler.source import Text, read_documents
 from runtime.files import read_file
 
@@ -110,6 +111,9 @@ class StateFolder:
             path.unlink(missing_ok=True)
 
     def _status_file(self, kind: str, name: str) -> Path:
+        if reason := dns_subdomain_error(name):
+            # a name is a path here: "../x" must not leave the folder
+            raise ValueError(f"{kind} can't be called so: {reason}")
         file = f"{name}.yaml"
         if len(file) > _LONGEST_NAME:
             # a resource may be called by more characters than a file; the document says which it is

@@ -1,7 +1,7 @@
-"""Drives the engine on real time: waits for windows, opens them, carries out the reads, tells how they ended.
+"""Drives the engine on real time: waits for windows, opens them, has the reads carried out, tells how they ended.
 
-The engine decides; what is here only waits and passes on. A read that leadership no longer covers never begins: its image
-keeps its place (W9).
+The engine decides; what is here only waits and passes on. A read that leadership no longer covers never begins: its
+image keeps its place (W9).
 """
 
 from __future__ import annotations
@@ -12,22 +12,26 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from compiler.duration import SECOND, Nanoseconds
+from compiler.plan import Operation
 from runtime.clock import Clock
-from runtime.pacing import Engine
-from runtime.pacing.values import Ended, Outcome, Read, Response, Window
+from runtime.pacing import Ended, Engine, Read, Response, Verdict, Window
 
-__all__ = ["Listener", "NotLeading", "Pacer"]
+__all__ = ["Listener", "NeverBegan", "NotLeading", "Pacer"]
 
 log: Final = logging.getLogger(__name__)
 
 _LONGEST_SLEEP: Final = 5 * SECOND
-"""The loop's timers stand still while the machine is suspended, the grid doesn't: a look now and then finds the way back."""
+"""The loop's timers stand still while the machine is suspended, the grid doesn't; a look now and then finds back."""
 
 _AT_ONCE: Final = 500
 """Windows that are opened before others get a turn on the loop; about 2 ms."""
 
 
-class NotLeading(Exception):
+class NeverBegan(Exception):
+    """Nothing was asked of the registry; the message says why."""
+
+
+class NotLeading(NeverBegan):
     """A request was about to go out without leadership (W9)."""
 
 
@@ -36,6 +40,10 @@ class Listener(Protocol):
 
     def opened(self, window: Window) -> None:
         """Learn of a window."""
+        ...
+
+    def rested(self) -> None:
+        """Learn that every window that was due has opened."""
         ...
 
     def ended(self, ended: Ended, response: Response) -> None:
@@ -49,7 +57,7 @@ class Pacer:
     Args:
         engine: is told everything here and nowhere else, but for plans and scans.
         clock: of the engine.
-        carry_out: reads one image. Raises ``NotLeading`` when that never began.
+        carry_out: reads one image. Raises ``NeverBegan`` when nothing was asked.
     """
 
     def __init__(
@@ -73,6 +81,7 @@ class Pacer:
                 opened += 1
                 if opened % _AT_ONCE == 0:
                     await asyncio.sleep(0)
+            self._listener.rested()
 
     async def finish(self, within: Nanoseconds) -> None:
         """Take no window any more, and let reads in flight end; those that take longer are cancelled."""
@@ -101,7 +110,7 @@ class Pacer:
 
     def _open(self, window: Window) -> None:
         self._listener.opened(window)
-        if window.outcome is Outcome.USED and window.read is not None:
+        if window.read is not None:
             task = asyncio.create_task(self._read(window.read))
             self._reads.add(task)
             task.add_done_callback(self._reads.discard)
@@ -109,9 +118,18 @@ class Pacer:
     async def _read(self, read: Read) -> None:
         try:
             response = await self._carry_out(read)
-        except NotLeading as error:
-            log.warning("not read", extra={"image": read.image, "reason": str(error)})
+        except NeverBegan as reason:
+            log.warning("not read", extra={"image": read.image, "owner": read.owner, "reason": str(reason)})
             self._engine.withdrawn(read, self._clock())
             return
+        except Exception as error:
+            # a mistake of ours about one image must neither end the process nor keep its series busy for ever
+            log.exception("read failed unexpectedly", extra={"image": read.image, "owner": read.owner})
+            response = _failed_unexpectedly(read, error)
         ended = self._engine.finished(read, response, self._clock())
         self._listener.ended(ended, response)
+
+
+def _failed_unexpectedly(read: Read, error: Exception) -> Response:
+    failure = "SourceUnavailable" if read.operation is Operation.COPY else None
+    return Response(Verdict.UNREACHABLE, failure=failure, detail=f"kuik failed: {type(error).__name__}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler.plan import HostPlan
 from compiler.reference import Reference, parse_reference, split_host
 from compiler.resources import ImageMirror
-from runtime.pacing.values import Read, Response, Verdict
+from runtime.pacing import Read, Response, Verdict
 from runtime.registry import (
     Available,
     Checker,
@@ -28,11 +28,11 @@ from runtime.registry import (
 )
 from runtime.registry import Verdict as RegistryVerdict
 
-__all__ = ["Answer", "Credentials", "MissingSecret", "Reader"]
+__all__ = ["Answer", "Credentials", "Reader", "SecretUnusable", "platforms_of"]
 
 
-class MissingSecret(Exception):
-    """A secret that is named is not there, or holds no Docker config.json; the message says which."""
+class SecretUnusable(Exception):
+    """A secret that is named is not there, or holds no credential for the place; the message says which."""
 
 
 class Credentials:
@@ -50,23 +50,34 @@ class Credentials:
         """Give the credential for a repository; None is anonymous.
 
         Raises:
-            MissingSecret: the secret can't be used. Reading without it would spend a quota that nobody planned for.
+            SecretUnusable: reading without it would spend a quota that nobody planned for.
         """
         if secret is None:
             return None
+        credential = self._config(secret).credential_for(host, repository)
+        if credential is None:
+            raise SecretUnusable(f"the secret {secret} has no credential for {host}/{repository}")
+        return credential
+
+    def problem(self, secret: str) -> str | None:
+        """Say why a secret can't be used at all; None when it can."""
+        try:
+            self._config(secret)
+        except SecretUnusable as reason:
+            return str(reason)
+        return None
+
+    def _config(self, secret: str) -> DockerConfig:
         text = self._docker_config(secret)
         if text is None:
-            raise MissingSecret(f"there is no secret {secret}")
+            raise SecretUnusable(f"there is no secret {secret}")
         known = self._read.get(secret)
         if known is None or known[0] != text:
             try:
                 known = self._read[secret] = (text, read_docker_config(text))
             except InvalidDockerConfig as error:
-                raise MissingSecret(f"the secret {secret} can't be used: {error}") from None
-        credential = known[1].credential_for(host, repository)
-        if credential is None:
-            raise MissingSecret(f"the secret {secret} has no credential for {host}/{repository}")
-        return credential
+                raise SecretUnusable(f"the secret {secret} can't be used: {error}") from None
+        return known[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +88,11 @@ class Answer:
         response: for the engine.
         result: for the metrics: the verdict, or why a copy failed.
         limits: what the registry said of its quota; None when it was not asked.
-        platforms: of the index that was found, where its platforms were looked at.
-        transferred: bytes that a copy read.
     """
 
     response: Response
     result: str
     limits: Limits | None = None
-    platforms: frozenset[str] | None = None
-    transferred: int = 0
 
 
 class Reader:
@@ -93,12 +100,11 @@ class Reader:
 
     Args:
         client: for everything.
+        credentials: what the secrets hold.
         moved: told of the bytes of copies as they come, with the source's host.
     """
 
-    def __init__(
-        self, client: RegistryClient, credentials: Credentials, moved: Callable[[str, int], None] = lambda _h, _n: None
-    ) -> None:
+    def __init__(self, client: RegistryClient, credentials: Credentials, moved: Callable[[str, int], None]) -> None:
         self._checker = Checker(client)
         self._copier = Copier(client, moved=moved)
         self._credentials = credentials
@@ -107,62 +113,58 @@ class Reader:
         """Check an image.
 
         Args:
-            host: how it is reached.
+            read: what the engine decided.
+            host: how the registry is reached.
             running: the digests that run, to look for drift; None doesn't look.
         """
-        image = _parse(read.image, host)
+        image = _parse(read)
         try:
             repository = self._source(image, read, host)
-        except MissingSecret as error:
+        except SecretUnusable as error:
             return _unasked(str(error))
-        report = await self._checker.check(
-            repository, image.digest or image.tag or "latest", within=read.timeout, running=running
-        )
+        report = await self._checker.check(repository, _asked(image), within=read.timeout, running=running)
         response = _response(report.verdict, report.limits)
-        platforms = report.verdict.platforms if isinstance(report.verdict, Available) else None
-        return Answer(response, response.verdict.value, report.limits, platforms)
+        return Answer(response, response.verdict.value, report.limits)
 
     async def copy(self, read: Read, host: HostPlan, mirror: ImageMirror, platforms: frozenset[str]) -> Answer:
         """Copy an image.
 
         Args:
+            read: what the engine decided.
             host: how the source is reached.
             mirror: whose copy it is.
             platforms: those of the cluster's nodes.
         """
         if read.copy is None:
             raise ValueError(f"{read.image} has no destination")
-        image = _parse(read.image, host)
+        image = _parse(read)
         to, _, tag = read.copy.to.rpartition(":")
         try:
-            source = self._source(image, read, host)
-            target = self.destination(mirror, to)
-        except MissingSecret as error:
+            source, target = self._source(image, read, host), self.destination(mirror, to)
+        except SecretUnusable as error:
             return _unasked(str(error), failure="AuthFailed")
-        anchor = (read.copy.anchor,) if read.copy.anchor else ()
-        wanted = mirror.platforms or tuple(sorted(platforms))
-        selected = None if mirror.platforms is None or not wanted else tuple(parse_platform(p) for p in wanted)
-        transfer = Transfer(
-            source, image.digest or image.tag or "latest", target, (*anchor, tag), selected, timeout=read.timeout
-        )
+        tags = (read.copy.anchor, tag) if read.copy.anchor else (tag,)
+        wanted = platforms_of(mirror, platforms)
+        selected = None if wanted is None else tuple(parse_platform(p) for p in sorted(wanted))
+        transfer = Transfer(source, _asked(image), target, tags, selected, timeout=read.timeout)
         try:
             copied = await self._copier.copy(transfer)
         except CopyFailed as failed:
-            verdict = Available("") if failed.verdict is None else failed.verdict
-            response = _response(verdict, failed.limits)._replace(failure=failed.reason.value, detail=str(failed))
-            return Answer(response._replace(digest=None), failed.reason.value, failed.limits)
-        response = _response(Available(copied.source_digest), copied.limits)
-        return Answer(response, "Copied", copied.limits, transferred=copied.bytes)
+            # of a source that nobody blames, nothing is known but that it answered
+            response = _response(failed.verdict or Available(""), failed.limits)
+            reason = failed.reason.value
+            return Answer(response._replace(digest=None, failure=reason, detail=str(failed)), reason, failed.limits)
+        return Answer(_response(Available(copied.source_digest), copied.limits), "Copied", copied.limits)
 
     def destination(self, mirror: ImageMirror, name: str, *, actions: str = "pull,push") -> Repository:
         """Give a repository of a mirror's destination.
 
         Raises:
-            MissingSecret: its secret can't be used.
+            SecretUnusable: there is no credential for it where one is wanted.
         """
         host, path = split_host(name)
-        secret = mirror.push_secret or mirror.pull_secret
-        credential = self._credentials.find(secret, host, path)
+        # whoever may write may read, and both see the same repository
+        credential = self._credentials.find(mirror.push_secret or mirror.pull_secret, host, path)
         return Repository(Registry(host, mirror.insecure), path, credential, actions)
 
     def _source(self, image: Reference, read: Read, host: HostPlan) -> Repository:
@@ -170,8 +172,19 @@ class Reader:
         return Repository(registry, image.repository, self._credentials.find(read.secret, image.host, image.repository))
 
 
-def _parse(image: str, host: HostPlan) -> Reference:
-    return parse_reference(image, frozenset({host.host} if host.insecure else ()))
+def platforms_of(mirror: ImageMirror, of_nodes: frozenset[str]) -> frozenset[str] | None:
+    """Give the platforms that a mirror copies; None is all of them, as where no node has told its own."""
+    if mirror.platforms is None:
+        return None
+    return frozenset(mirror.platforms) or of_nodes or None
+
+
+def _parse(read: Read) -> Reference:
+    return parse_reference(read.image, frozenset({read.host} if read.insecure else ()))
+
+
+def _asked(image: Reference) -> str:
+    return image.digest or image.tag or "latest"
 
 
 def _unasked(message: str, failure: str | None = None) -> Answer:
@@ -181,11 +194,11 @@ def _unasked(message: str, failure: str | None = None) -> Answer:
 
 
 def _response(verdict: RegistryVerdict, limits: Limits) -> Response:
-    is_spent = limits.remaining == 0
     return Response(
         verdict=Verdict(verdict.reason),
         digest=verdict.digest if isinstance(verdict, Available) else None,
         retry_after=verdict.retry_after if isinstance(verdict, QuotaExceeded) else None,
-        quota_reset=limits.reset if is_spent else None,
+        quota_reset=limits.reset if limits.remaining == 0 else None,
         detail=verdict.message,
+        platforms=verdict.platforms if isinstance(verdict, Available) else None,
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 from compiler.duration import InvalidDuration, parse_duration
 from runtime.controller.times import Clocks, read_time
-from runtime.pacing.values import CopyFailure, Record, RingStatus
+from runtime.pacing import CopyFailure, Record, RingStatus
 
-__all__ = ["entries", "read_record"]
+__all__ = ["entries", "read_record", "texts"]
 
 
 def entries(status: Mapping[str, Any], field: str, *, named: str = "ref") -> list[Mapping[str, Any]]:
@@ -18,6 +18,12 @@ def entries(status: Mapping[str, Any], field: str, *, named: str = "ref") -> lis
     if not isinstance(found, list):
         return []
     return [entry for entry in found if isinstance(entry, dict) and isinstance(entry.get(named), str)]
+
+
+def texts(status: Mapping[str, Any], field: str) -> list[str]:
+    """Give the entries of a list of texts in a status."""
+    found = status.get(field)
+    return [entry for entry in found if isinstance(entry, str)] if isinstance(found, list) else []
 
 
 def read_record(status: Mapping[str, Any], clocks: Clocks) -> Record:

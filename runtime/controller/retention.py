@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,17 +31,12 @@ class Retained:
 
 
 def retain(
-    kept: Mapping[str, Retained],
-    gone: Iterable[Retained],
-    used: frozenset[str],
-    retention: Nanoseconds,
-    now: Nanoseconds,
+    candidates: Mapping[str, Retained], used: frozenset[str], retention: Nanoseconds, now: Nanoseconds
 ) -> tuple[dict[str, Retained], bool]:
     """Give what is retained now.
 
     Args:
-        kept: what was retained before.
-        gone: what was used until now and isn't any more.
+        candidates: what was retained before, and what was used until now.
         used: what pods use.
         retention: how long an image is kept.
         now: the time of day.
@@ -49,7 +44,6 @@ def retain(
     Returns:
         By reference, and whether some had to go before their time.
     """
-    candidates = {r.ref: r for r in (*gone, *kept.values())}
     lasting = [r for r in candidates.values() if r.ref not in used and now - r.unused_since < retention]
     lasting.sort(key=lambda r: (-r.unused_since, r.ref))
     return {r.ref: r for r in sorted(lasting[:LONGEST], key=lambda r: r.ref)}, len(lasting) > LONGEST
@@ -60,4 +54,5 @@ def read_retained(status: Mapping[str, Any]) -> Iterator[Retained]:
     for entry in entries(status, "retainedImages"):
         since = read_time(entry.get("unusedSince"))
         if since is not None:
-            yield Retained(entry["ref"], since, entry.get("digest"))
+            digest = entry.get("digest")
+            yield Retained(entry["ref"], since, digest if isinstance(digest, str) else None)

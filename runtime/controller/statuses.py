@@ -6,7 +6,7 @@ Empty fields are left out: the API server of 1.20 refuses an empty string.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,12 +16,14 @@ from runtime.controller.conditions import FALSE, TRUE, UNKNOWN, Condition
 from runtime.controller.ledger import Known, Ledger
 from runtime.controller.preparing import Use
 from runtime.controller.times import write_time
-from runtime.pacing.values import OwnerStatus, RingStatus, Verdict
+from runtime.pacing import OwnerStatus, RingStatus, Verdict
 
-__all__ = ["LISTED", "Finding", "mirror_status", "monitor_status"]
+__all__ = ["LISTED", "RECORDED", "Finding", "mirror_status", "monitor_status"]
 
 LISTED: Final = 100
 """How many anomalies of a kind a status lists."""
+RECORDED: Final = 5000
+"""How many repositories a status records (page 3, "Status")."""
 
 Document = dict[str, Any]
 _ToWall = Callable[[Nanoseconds], Nanoseconds]
@@ -80,8 +82,8 @@ def monitor_status(monitor: ImageMonitor, use: Use, finding: Finding) -> tuple[D
             _unavailable(i, finding.known[i], use.pods.get(i, 0)) for i in sorted(unavailable)[:LISTED]
         ],
         "driftedImages": [
-            {"ref": i, "runningDigest": runs, "upstreamDigest": digest, "referencedBy": use.pods.get(i, 0)}
-            for i, runs, digest in drifted[:LISTED]
+            {"ref": d.image, "runningDigest": d.old, "upstreamDigest": d.new, "referencedBy": use.pods.get(d.image, 0)}
+            for d in drifted[:LISTED]
         ],
         "checks": _checks(finding),
     }
@@ -89,17 +91,21 @@ def monitor_status(monitor: ImageMonitor, use: Use, finding: Finding) -> tuple[D
         _ready(finding),
         _all_available(len(unavailable), unknown),
         _no_drift(len(drifted), unknown, is_watched=monitor.drift_detection),
-        *_truncated(is_truncated=use.is_truncated),
+        *_truncated(
+            use.is_truncated, "more images are retained than a status keeps; those unused longest were dropped"
+        ),
     ]
     return status, conditions
 
 
 def mirror_status(
-    mirror: ImageMirror, finding: Finding, repositories: Iterable[str], scanned: Nanoseconds | None
+    mirror: ImageMirror, finding: Finding, repositories: Collection[str], scanned: Nanoseconds | None
 ) -> tuple[Document, list[Condition]]:
     """Give the status of an ImageMirror without its conditions, and these.
 
     Args:
+        mirror: as it is in force.
+        finding: what is known of it.
         repositories: those of the destination that were written to.
         scanned: the time of day at which the last scan ended.
     """
@@ -108,7 +114,7 @@ def mirror_status(
     pending = sum(len(q.pending) for q in queues)
     desired = sum(q.desired for q in queues)
     is_known = all(q.known for q in queues)
-    moved = {image for image, _, _ in finding.ledger.moved(finding.owner)}
+    moved = {drift.image for drift in finding.ledger.moved(finding.owner)}
     drifted = moved | {image for q in queues for image in q.drifted}
     missing = [f for f in failed if f.reason in {"SourceUnavailable", "AuthFailed"}]
     status: Document = {
@@ -129,7 +135,7 @@ def mirror_status(
             }
             for f in failed[:LISTED]
         ],
-        "repositories": sorted(repositories),
+        "repositories": sorted(repositories)[:RECORDED],
         "checks": _checks(finding),
     }
     if scanned is not None:
@@ -139,7 +145,8 @@ def mirror_status(
     ready = finding.ready
     if ready is None and not is_known:
         ready = ("DestinationUnknown", "the destination has not been scanned yet; nothing is copied until then")
-    return status, [_ready(finding, ready), in_sync]
+    truncated = _truncated(len(repositories) > RECORDED, "more repositories were written to than a status keeps")
+    return status, [_ready(finding, ready), in_sync, *truncated]
 
 
 def _checks(finding: Finding) -> Document:
@@ -216,7 +223,6 @@ def _in_sync(pending: int, failed: int, *, is_known: bool, is_behind: bool) -> C
     return Condition(kind, TRUE, "InSync", "every image is at the destination")
 
 
-def _truncated(*, is_truncated: bool) -> Iterator[Condition]:
+def _truncated(is_truncated: bool, message: str) -> Iterator[Condition]:
     if is_truncated:
-        message = "more images are retained than a status keeps; those unused longest were dropped"
         yield Condition("StatusTruncated", TRUE, "EntriesDropped", message)

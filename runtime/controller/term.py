@@ -5,23 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
 from compiler.config import Config
-from compiler.duration import SECOND, Nanoseconds, format_duration
-from compiler.plan import HostPlan, Operation, Plan
+from compiler.diagnostics import Diagnostic
+from compiler.duration import HOUR, SECOND, Nanoseconds, format_duration
+from compiler.plan import Operation, Plan
 from runtime.cluster.leadership import Leadership
 from runtime.cluster.port import Cluster, Observation
+from runtime.controller.carrying import Carrier
 from runtime.controller.findings import Findings
+from runtime.controller.instruments import Instruments
 from runtime.controller.pacing import NotLeading, Pacer
-from runtime.controller.preparing import Prepared, Use, prepare
-from runtime.controller.reading import Answer, Credentials, Reader
+from runtime.controller.preparing import Past, Prepared, Use, prepare
+from runtime.controller.reading import Credentials, Reader
 from runtime.controller.scanning import Scanner
-from runtime.controller.times import Clocks
-from runtime.metrics import Metrics
-from runtime.pacing import Engine
-from runtime.pacing.values import Ended, Lap, OwnerStatus, Policy, Read, Response, Scan, Visit, Window
+from runtime.controller.showing import Display
+from runtime.limiters import InvalidLimiter
+from runtime.log import log_diagnostics
+from runtime.pacing import Ended, Engine, Lap, Policy, Response, Scan, Visit, Window
+from runtime.reconcile.keys import Key
 from runtime.reconcile.limits import LimiterByKind
 from runtime.reconcile.loop import ReconcileLoop
 from runtime.reconcile.queue import WorkQueue
@@ -32,38 +37,43 @@ __all__ = ["Term"]
 
 log: Final = logging.getLogger(__name__)
 
-_REFRESH: Final = SECOND
-"""How often metrics of rings and anomalies follow; Prometheus looks less often."""
+_LONGEST_WAIT: Final = HOUR
+"""Until retained images are looked at again: their times are the wall clock's, which may be set."""
 
 
 class Term:
     """Leads: paces reads by the plan, and keeps plan, status and metrics up to date.
 
     Args:
+        cluster: where status goes.
+        observation: what is there.
         leadership: what covers every request.
+        instruments: of this process.
     """
 
     def __init__(
-        self, cluster: Cluster, observation: Observation, leadership: Leadership, metrics: Metrics, clocks: Clocks
+        self, cluster: Cluster, observation: Observation, leadership: Leadership, instruments: Instruments
     ) -> None:
-        self._observation, self._leadership = observation, leadership
-        self._metrics, self._clocks = metrics, clocks
+        metrics, clocks = instruments.metrics, instruments.clocks
+        self._observation, self._leadership, self._metrics, self._clocks = observation, leadership, metrics, clocks
         self._config = Config()
         self._prepared: Prepared | None = None
-        self._hosts = dict[str, HostPlan]()
+        self._preparing = asyncio.Lock()
         self._stale = asyncio.Event()
-        self._to_show = set[str]()
+        self._told = frozenset[Diagnostic]()
         self._engine = Engine(leadership.taken_at, leadership.transitions)
-        self._findings = Findings(clocks, self._engine.status)
         self._client = RegistryClient(before_request=self._assert_leading, clock=clocks.boot)
-        self._reader = Reader(self._client, Credentials(observation.docker_config))
-        self._pacer = Pacer(self._engine, clocks.boot, self._carry_out, self)
-        self._scanner = Scanner(
-            self._client, self._reader, clocks.boot, leadership.taken_at, self._scan_interval, self._scanned
-        )
-        self._queue = WorkQueue(LimiterByKind(clocks.boot))
+        credentials = Credentials(observation.docker_config)
+        reader = Reader(self._client, credentials, metrics.moved)
+        self._findings = Findings(clocks, self._engine.status, credentials.problem)
+        self._limiter = LimiterByKind(clocks.boot)
+        self._queue = WorkQueue(self._limiter)
         self._writer = StatusWriter(cluster, self._queue, self._findings.status_of)
         self._loop = ReconcileLoop(self._queue, self._writer.reconcile)
+        self._carrier = Carrier(reader, self._findings, instruments, self._writer.written)
+        self._pacer = Pacer(self._engine, clocks.boot, self._carrier.carry_out, self)
+        self._scanner = Scanner(self._client, reader, clocks.boot, leadership.taken_at, self._scanned)
+        self._display = Display(self._engine, self._findings, instruments)
         metrics.export(lambda: (*self._queue.families(), *self._loop.measures.families()))
 
     async def __aenter__(self) -> Self:
@@ -97,7 +107,7 @@ class Term:
                 self._scanner.run(),
                 self._note_changes(),
                 self._prepare_when_stale(),
-                self._show_touched(),
+                self._display.run(),
             ):
                 group.create_task(part)
 
@@ -111,6 +121,11 @@ class Term:
         """End at once, because another may lead now (W9)."""
         await self._pacer.cancel()
 
+    def _assert_leading(self) -> None:
+        """Refuse a request that leadership doesn't cover any more; called right before each (W9)."""
+        if not self._leadership.may_send(self._clocks.boot()):
+            raise NotLeading("leadership has run out")
+
     # the plan
 
     async def _note_changes(self) -> None:
@@ -119,137 +134,91 @@ class Term:
 
     async def _prepare_when_stale(self) -> None:
         while True:
-            try:
-                async with asyncio.timeout(self._until_next_expiry()):
+            with suppress(TimeoutError):  # an image has been retained for long enough
+                async with asyncio.timeout(self._until_next_expiry() / SECOND):
                     await self._stale.wait()
-            except TimeoutError:
-                pass  # an image has been retained for long enough
             self._stale.clear()
             await self._prepare()
 
-    def _until_next_expiry(self) -> float | None:
-        """Give the seconds until a retained image has been kept long enough."""
+    def _until_next_expiry(self) -> Nanoseconds:
+        """Give the time until a retained image has been kept long enough."""
         monitors = self._prepared.monitors if self._prepared is not None else {}
-        ends = [
+        ends = (
             retained.unused_since + monitor.retention
             for owner, monitor in monitors.items()
             for retained in self._findings.uses.get(owner, Use()).retained.values()
-        ]
-        return max(0.0, (min(ends) - self._clocks.wall()) / SECOND) if ends else None
+        )
+        now = self._clocks.wall()
+        return min(max(min(ends, default=now + _LONGEST_WAIT) - now, 0), _LONGEST_WAIT)
 
     async def _prepare(self) -> None:
-        """Compile what is there, off the event loop, and put it in force."""
-        snapshot = self._observation.snapshot()
-        for resource in snapshot.resources:
-            self._findings.remember(resource.label, resource.value.get("status"))
-        good = self._prepared.good if self._prepared is not None else {}
-        digests, now = self._findings.ledger.digests(), self._clocks.wall()
-        self._apply(await asyncio.to_thread(prepare, self._config, snapshot, self._findings.uses, good, digests, now))
+        """Compile what is there, off the event loop, and put it in force; one at a time, so that none is overtaken."""
+        async with self._preparing:
+            config, snapshot = self._config, self._observation.snapshot()
+            for resource in snapshot.resources:
+                self._findings.remember(resource)
+            good = self._prepared.good if self._prepared is not None else {}
+            past = Past(self._findings.uses, good, self._findings.ledger.digests())
+            prepared = await asyncio.to_thread(prepare, config, snapshot, past, self._clocks.wall())
+            self._apply(config, prepared)
 
-    def _apply(self, prepared: Prepared) -> None:
-        before, self._prepared = self._prepared, prepared
-        records = self._findings.take_records()
+    def _apply(self, config: Config, prepared: Prepared) -> None:
+        self._configure_limiters(config)
         # the first plan holds since the lease: a ring's first lap is then as long as any other (R4)
-        now = self._leadership.taken_at if before is None else self._clocks.boot()
-        applied = self._engine.apply(prepared.plan, now, self._policy(prepared), records)
-        self._hosts = {h.host: h for h in prepared.plan.hosts}
-        if before is None or before.compilation.diagnostics != prepared.compilation.diagnostics:
-            for d in prepared.compilation.diagnostics:
-                log.warning("input", extra={"at": str(d.position), "code": d.code, "reason": d.message})
+        now = self._leadership.taken_at if self._prepared is None else self._clocks.boot()
+        self._prepared = prepared
+        applied = self._engine.apply(prepared.plan, now, _policy(config, prepared), self._findings.take_records())
+        self._told = log_diagnostics(log, prepared.diagnostics, self._told)
         for host, operation in applied.restarted:
             log.info("windows restart", extra={"host": host, "operation": operation.value})
-        self._note_laps(applied.laps)
         gone = self._findings.follow(prepared)
-        self._scanner.follow(prepared.plan, prepared.mirrors)
-        self._metrics.planned(prepared.plan)
+        self._carrier.follow(prepared)
+        self._scanner.follow(prepared, config.mirroring.scan_interval)
+        self._display.follow(prepared)
         self._pacer.wake()
+        self._note_laps(applied.laps)
+        for owner in gone:
+            self._loop.forget(Key.of(owner))
         for owner in (*gone, *prepared.objects):
             self._touch(owner)
 
-    def _policy(self, prepared: Prepared) -> Policy:
-        config = self._config
-        return Policy(
-            check_interval=config.check.interval,
-            copy_interval=config.copy.interval,
-            synced=frozenset(o for o, m in prepared.mirrors.items() if m.drift_policy == "Sync"),
-            retry_base=config.mirroring.retry_base,
-            retry_longest=config.mirroring.retry_max,
-        )
-
-    # reads
-
-    def _assert_leading(self) -> None:
-        """Refuse a request that leadership doesn't cover any more; called right before each (W9)."""
-        if not self._leadership.may_send(self._clocks.boot()):
-            raise NotLeading("leadership has run out")
-
-    async def _carry_out(self, read: Read) -> Response:
-        """Read one image, by what the plan says now (H3)."""
-        self._assert_leading()
-        host, start = self._hosts[read.host], self._clocks.boot()
-        if read.operation is Operation.CHECK:
-            watched = self._prepared.watched if self._prepared is not None else {}
-            answer = await self._reader.check(read, host, watched.get(read.image))
-        else:
-            answer = await self._copy(read, host)
-        seconds = (self._clocks.boot() - start) / SECOND
-        self._metrics.read(read.host, read.operation, answer.result, seconds)
-        if answer.limits is not None:
-            self._metrics.rationed(read.host, answer.limits.limit, answer.limits.remaining)
-        if answer.platforms is not None and answer.response.digest is not None:
-            self._findings.ledger.platforms(answer.response.digest, answer.platforms)
-        self._log_read(read, answer, seconds)
-        return answer.response
-
-    async def _copy(self, read: Read, host: HostPlan) -> Answer:
-        prepared = self._prepared
-        mirror = prepared.mirrors.get(read.owner) if prepared is not None else None
-        if mirror is None or prepared is None:
-            raise NotLeading(f"{read.owner} is gone")
-        start = self._clocks.boot()
-        answer = await self._reader.copy(read, host, mirror, prepared.platforms)
-        if answer.response.failure is None and read.copy is not None:
-            self._findings.copied(read.owner, read.image, read.copy, answer.response.digest)
-            self._metrics.copied(read.host, answer.transferred, (self._clocks.boot() - start) / SECOND)
-        return answer
-
-    def _log_read(self, read: Read, answer: Answer, seconds: float) -> None:
-        message = (
-            "checked" if read.operation is Operation.CHECK else "copied" if answer.result == "Copied" else "copy failed"
-        )
-        log.info(
-            message,
-            extra={
-                "host": read.host,
-                "window": read.number,
-                "owner": read.owner,
-                "image": read.image,
-                "result": answer.result,
-                "seconds": round(seconds, 3),
-                "detail": answer.response.detail or None,
-            },
-        )
+    def _configure_limiters(self, config: Config) -> None:
+        limits = config.controller
+        try:
+            self._limiter.configure(limits.rate_limiter, limits.per_kind)
+        except InvalidLimiter:
+            # the schema lets none pass; one that it did must not stop the pace
+            log.exception("limiters unchanged")
 
     # what the pacer and the scanner tell
 
     def opened(self, window: Window) -> None:
         """Learn of a window."""
         self._metrics.opened(window)
+        self._carrier.losses.note(window)
         for visit in window.visits:
             self._visited(visit)
         self._note_laps(window.laps)
 
+    def rested(self) -> None:
+        """Learn that every window that was due has opened."""
+        self._carrier.losses.tell_missed()
+
     def ended(self, ended: Ended, response: Response) -> None:
         """Learn of the end of a read."""
+        read = ended.read
         if ended.visit is not None:
             self._visited(ended.visit)
-        elif ended.read.operation is Operation.COPY:
-            self._findings.ledger.visited(ended.read.owner, ended.read.image, response, self._clocks.wall())
+        elif read.operation is Operation.COPY:
+            self._findings.ledger.visited(read.owner, read.image, response, self._clocks.wall())
+            if response.failure is None:
+                self._scanner.copied(read.owner, read.image)
         if ended.held_until is not None:
+            self._display.held(read.host, ended.held_until)
             until = format_duration(ended.held_until - self._clocks.boot())
-            log.warning("host held", extra={"host": ended.read.host, "for": until, "reason": response.detail})
+            log.warning("host held", extra={"host": read.host, "for": until, "reason": response.detail or None})
         self._note_laps(ended.laps)
-        self._touch(ended.read.owner)
+        self._touch(read.owner)
 
     def _visited(self, visit: Visit) -> None:
         at = self._clocks.to_wall(visit.asked)
@@ -262,43 +231,21 @@ class Term:
             log.info("lap ended", extra={"host": lap.host, "owner": lap.owner, "duration": duration})
             self._touch(lap.owner)
 
-    def _scan_interval(self) -> Nanoseconds:
-        return self._config.mirroring.scan_interval
-
     def _scanned(self, owner: str, scan: Scan) -> None:
         self._findings.scanned(owner, scan)
         self._note_laps(self._engine.scanned(owner, scan, self._clocks.boot()))
         self._touch(owner)
 
-    # status and metrics
-
     def _touch(self, owner: str) -> None:
         self._writer.touch(owner)
-        self._to_show.add(owner)
+        self._display.touch(owner)
 
-    async def _show_touched(self) -> None:
-        """Let the metrics follow."""
-        while True:
-            touched, self._to_show = self._to_show, set()
-            for owner in touched:
-                self._show(owner, self._engine.status(owner))
-            self._metrics.held(
-                {
-                    s.host: self._clocks.to_wall(s.held_until) / SECOND
-                    for s in self._engine.series(self._clocks.boot())
-                    if s.held_until is not None
-                }
-            )
-            await asyncio.sleep(_REFRESH / SECOND)
 
-    def _show(self, owner: str, status: OwnerStatus) -> None:
-        started = {
-            ring.registry: self._clocks.to_wall(ring.cycle_started) / SECOND
-            for ring in status.rings
-            if ring.cycle_started is not None
-        }
-        self._metrics.ringed(owner, status, started)
-        anomalies = [*self._findings.anomalies(owner)]
-        for kind in ("unavailable", "drifted"):
-            found = [(image, host, reason) for k, image, host, reason in anomalies if k == kind]
-            self._metrics.anomalies(kind, owner, found)
+def _policy(config: Config, prepared: Prepared) -> Policy:
+    return Policy(
+        check_interval=config.check.interval,
+        copy_interval=config.copy.interval,
+        synced=frozenset(o for o, m in prepared.mirrors.items() if m.drift_policy == "Sync"),
+        retry_base=config.mirroring.retry_base,
+        retry_longest=config.mirroring.retry_max,
+    )

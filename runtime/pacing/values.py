@@ -66,6 +66,7 @@ class Response(NamedTuple):
         quota_reset: how long until the quota comes back, when the answer said that nothing remains of it (W10).
         failure: why a copy failed though its source may have answered; None for a check, or for a copy that arrived.
         detail: the words for people.
+        platforms: of an index that was looked into, the digests of its manifests, each as right as ``digest``.
     """
 
     verdict: Verdict
@@ -74,6 +75,7 @@ class Response(NamedTuple):
     quota_reset: Nanoseconds | None = None
     failure: str | None = None
     detail: str = ""
+    platforms: frozenset[str] | None = None
 
 
 class Read(NamedTuple):

@@ -39,6 +39,7 @@ class StatusWriter:
         self._all_written = asyncio.Event()
         self._written = dict[str, Mapping[str, Any]]()
         self._written_at = dict[str, Nanoseconds]()
+        self._waiting = dict[str, list[asyncio.Future[None]]]()
 
     def touch(self, owner: str) -> None:
         """Note that the status of an owner may have changed."""
@@ -47,6 +48,13 @@ class StatusWriter:
             self._touched.add(owner)
             due_at = self._written_at.get(owner, _NEVER) + self._cluster.status_spacing
             self._queue.add_after(Key.of(owner), due_at - self._clock())
+
+    async def written(self, owner: str) -> None:
+        """Touch an owner and wait until its status, as it is now or later, is written or the owner is gone."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(owner, []).append(waiter)
+        self.touch(owner)
+        await waiter
 
     async def reconcile(self, key: Key) -> None:
         """Write the status of a key that was touched, if it differs from what was written last.
@@ -59,11 +67,13 @@ class StatusWriter:
             return
         # removed before the write: what is touched during it is written again
         self._touched.discard(owner)
+        waiting = len(self._waiting.get(owner, ()))
         status = self._status_of(owner)
         if status is None:
             self.forget(owner)
         elif status != self._written.get(owner):
             await self._write(owner, status)
+        self._tell(owner, waiting)
         if not self._touched:
             self._all_written.set()
 
@@ -79,6 +89,15 @@ class StatusWriter:
             self._written[owner] = status
         else:
             self.forget(owner)
+
+    def _tell(self, owner: str, count: int) -> None:
+        """Tell those who waited before the status was taken; who came during the write waits for the next."""
+        waiting = self._waiting.pop(owner, [])
+        for waiter in waiting[:count]:
+            if not waiter.done():
+                waiter.set_result(None)
+        if waiting[count:]:
+            self._waiting[owner] = waiting[count:]
 
     def forget(self, owner: str) -> None:
         """Forget an owner that is gone; one of the same name that comes later is written anew."""

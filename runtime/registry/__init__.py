@@ -8,8 +8,8 @@
         match report.verdict:
             case Available(digest=digest): ...
 
-What a registry answers is a value (``Verdict``), decided once. What can't be a value is an exception of ``errors``, where
-the tree is drawn; no error of an HTTP library leaves this package, and no message carries a credential.
+What a registry answers is a value (``Verdict``), decided once. What can't be a value is an exception of ``errors``,
+where the tree is drawn; no error of an HTTP library leaves this package, and no message carries a credential.
 """
 
 from runtime.registry.check import Checker, Report
@@ -18,6 +18,7 @@ from runtime.registry.copying import Copied, Copier, Transfer
 from runtime.registry.credentials import Credential, DockerConfig, read_docker_config
 from runtime.registry.errors import CopyFailed, CopyReason, InvalidDockerConfig, RegistryError, RequestFailed
 from runtime.registry.limits import NO_LIMITS, Limits
+from runtime.registry.messages import Clocks, Sent
 from runtime.registry.places import Registry, Repository
 from runtime.registry.platforms import Platform, parse_platform
 from runtime.registry.scan import Desired, Found, scan
@@ -31,13 +32,13 @@ from runtime.registry.verdict import (
     Unreachable,
     Verdict,
 )
-from runtime.registry.wire import Sent
 
 __all__ = [
     "NO_LIMITS",
     "Available",
     "Cause",
     "Checker",
+    "Clocks",
     "Copied",
     "Copier",
     "CopyFailed",

@@ -27,6 +27,7 @@ async def failure(answer: Answer, credential: Credential | None, what: str) -> R
     """Make the error of an answer that is no success; reads its body.
 
     Args:
+        answer: of any status.
         credential: that the request was made with.
         what: who answered, to begin the message with.
     """

@@ -13,9 +13,11 @@ from typing import Final, TypeAlias
 
 __all__ = ["Basic", "Bearer", "Challenge", "choose"]
 
-_TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_PARAMETER: Final = re.compile(rf'\s*({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|({_TOKEN}[^\s,"]*))\s*(?:,|$)')
-_SCHEME: Final = re.compile(rf"[\s,]*({_TOKEN})(?=\s|,|$)")
+_WORD: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_PARAMETER: Final = re.compile(rf'\s*({_WORD})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|({_WORD}[^\s,"]*))\s*(?:,|$)')
+# what Negotiate and NTLM have in place of parameters
+_TOKEN68: Final = re.compile(r"\s+[A-Za-z0-9\-._~+/]+=*\s*(?:,|$)")
+_SCHEME: Final = re.compile(rf"[\s,]*({_WORD})(?=\s|,|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +66,6 @@ def _parse(header: str) -> Iterator[tuple[str, dict[str, str]]]:
             position = pair.end()
             quoted = pair[2]
             parameters[pair[1].lower()] = pair[3] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        if not parameters and (opaque := _TOKEN68.match(header, position)):
+            position = opaque.end()
         yield match[1].lower(), parameters

@@ -1,7 +1,7 @@
 """A check: is the image there, and is it still the one that runs?
 
-It costs what page "Registries" of the specification allows and not a request more: one HEAD, with a token where the host
-is known to want one. Nothing is repeated for a better answer; the answer is the verdict.
+It costs what the specification allows and not a request more: one HEAD, with a token where the host is known to want
+one. Nothing is repeated for a better answer; the answer is the verdict.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Checker:
         """Check one image; raises nothing but what ``before_request`` raises.
 
         Args:
+            repository: as the credential sees it.
             reference: a digest, or a tag.
             within: the time for all of it: tokens, redirects and bodies included.
             running: the digests that run, to look for drift; None doesn't look. An index that is none of them is read

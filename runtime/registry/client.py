@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +10,6 @@ from typing import Final, Self
 
 import httpx
 
-from compiler.duration import Nanoseconds
 from runtime.registry.answers import MAX_DOCUMENT, failure
 from runtime.registry.digests import digest_of, is_digest
 from runtime.registry.door import Door
@@ -19,14 +17,17 @@ from runtime.registry.errors import RequestFailed, unreachable
 from runtime.registry.limits import Limits
 from runtime.registry.listing import next_page, read_tags
 from runtime.registry.manifest import ACCEPT, InvalidManifest, Manifest, may_be_index, read_manifest
+from runtime.registry.messages import CLOCKS, Clocks, Request, Sent, origin
 from runtime.registry.places import Repository
 from runtime.registry.verdict import Cause, Unreachable
-from runtime.registry.wire import Answer, Request, Sent, Wire, origin
+from runtime.registry.wire import Answer, Wire
 
 __all__ = ["Fetched", "Head", "RegistryClient"]
 
 # how registries say that they don't do HEAD; 400 is old Nexus
 _NO_HEAD: Final = frozenset({400, 405, 501})
+# one request without and one with authentication, and one more after a cached token was refused
+_ATTEMPTS: Final = 3
 _PAGE_SIZE: Final = 1000
 # a repository with more tags than this is taken for a registry that pages for ever
 _MAX_PAGES: Final = 1000
@@ -67,20 +68,18 @@ class RegistryClient:
         *,
         before_request: Callable[[], None] = lambda: None,
         after_request: Callable[[Sent], None] = lambda _: None,
-        clock: Callable[[], Nanoseconds] = time.monotonic_ns,
-        wall: Callable[[], int] = time.time_ns,
+        clocks: Clocks = CLOCKS,
         environ: Mapping[str, str] = os.environ,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._wire = Wire(
             before_request=before_request,
             after_request=after_request,
-            clock=clock,
-            wall=wall,
+            clocks=clocks,
             environ=environ,
             transport=transport,
         )
-        self._door = Door(self._wire, clock)
+        self._door = Door(self._wire, clocks.steady)
         self._refuse_head: set[str] = set()
 
     async def __aenter__(self) -> Self:
@@ -191,19 +190,21 @@ class RegistryClient:
         """Send a request with what the registry wants to see; the answer is closed at the end of the context.
 
         Args:
+            repository: says which credential, and which actions a token must allow.
+            request: for the repository; one for another host goes without a credential.
             mounted: repositories that a token must let us read beside.
         """
-        registry, credential = repository.registry, repository.credential
-        if origin(request.url) != origin(registry.root):
+        if origin(request.url) != origin(repository.registry.root):
             # an upload or a page on another host: nothing of ours was meant for it
             async with self._wire.follow(request) as answer:
                 yield answer
             return
         scopes = (*(replace(r, actions="pull").scope for r in mounted), repository.scope)
-        for last in (False, False, True):
-            grant = await self._door.grant(registry, credential, scopes)
+        for attempt in range(_ATTEMPTS):
+            grant = await self._door.grant(repository, scopes)
             async with self._wire.follow(request.with_authorization(grant.header)) as answer:
-                if last or not self._door.may_try_again(registry, credential, grant, answer):
+                again = self._door.may_try_again(repository, grant, answer, first=attempt == 0)
+                if not again or attempt == _ATTEMPTS - 1:
                     yield answer
                     return
                 await answer.discard()

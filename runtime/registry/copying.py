@@ -1,8 +1,8 @@
 """A copy: verbatim, by digest, children before parents, the tag last.
 
 So at any moment, a kill included, a tag of the destination points at something complete or isn't there. What the
-destination has is not sent again: a manifest that is there has all that it needs, a blob is looked for in the repository
-and then in those of the same registry that are known to have it.
+destination has is not sent again: a manifest that is there has all that it needs, and a blob is looked for in the
+repository, then in those of the same registry that are known to have it.
 """
 
 from __future__ import annotations
@@ -83,12 +83,16 @@ class Copied:
 
 
 class Copier:
-    """Copies images; remembers where each registry has which blob, and how it likes to get them."""
+    """Copies images; remembers where each registry has which blob, and how it likes to get them.
+
+    Args:
+        client: for both sides.
+        moved: told of the bytes that come, with the source's host, as they come.
+    """
 
     def __init__(
         self, client: RegistryClient, *, moved: Callable[[str, int], None] = lambda _host, _count: None
     ) -> None:
-        """Args: moved: told of the bytes that come, with the source's host, as they come."""
         self._client = client
         self._moved = moved
         self._uploader = Uploader(client)

@@ -62,8 +62,8 @@ class Dialer(httpcore.AsyncNetworkBackend):
         host: str,
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109  the base class has it so
-        local_address: str | None = None,
-        socket_options: _SocketOptions = None,
+        local_address: str | None = None,  # noqa: ARG002
+        socket_options: _SocketOptions = None,  # noqa: ARG002
     ) -> httpcore.AsyncNetworkStream:
         """Connect to the first address of a host that answers.
 
@@ -141,7 +141,7 @@ def _look_up(host: str) -> list[tuple[int, str]]:
 
 
 class _Stream(httpcore.AsyncNetworkStream):
-    """A connection that remembers whether it has served, and whether the present request has had a byte of an answer."""
+    """A connection that remembers whether it has served, and whether the present request has had a byte of answer."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from compiler.duration import Nanoseconds
 from runtime.registry.challenge import Basic, Bearer, Challenge, choose
-from runtime.registry.credentials import Credential
-from runtime.registry.places import Registry
+from runtime.registry.messages import origin
+from runtime.registry.places import Repository
 from runtime.registry.tokens import TokenRequest, Tokens
-from runtime.registry.wire import Answer, Wire, origin
+from runtime.registry.wire import Answer, Wire
 
 __all__ = ["Door", "Grant"]
 
@@ -41,12 +41,13 @@ class Door:
         self._tokens = Tokens(wire, clock)
         self._challenges: dict[str, Challenge] = {}
 
-    async def grant(self, registry: Registry, credential: Credential | None, scopes: tuple[str, ...]) -> Grant:
+    async def grant(self, repository: Repository, scopes: tuple[str, ...]) -> Grant:
         """Give what the host's last challenge wants, as far as the credential goes.
 
         Raises:
             RequestFailed: a token was needed and not given.
         """
+        registry, credential = repository.registry, repository.credential
         if credential is not None and credential.registry_token:
             return Grant(f"Bearer {credential.registry_token}", Bearer(""))
         match self._challenges.get(registry.host):
@@ -60,8 +61,16 @@ class Door:
             case _:
                 return Grant()
 
-    def may_try_again(self, registry: Registry, credential: Credential | None, grant: Grant, answer: Answer) -> bool:
-        """Look at a refusal: remember what it asks for, and say whether that can be met better than ``grant`` did."""
+    def may_try_again(self, repository: Repository, grant: Grant, answer: Answer, *, first: bool) -> bool:
+        """Look at a refusal: remember what it asks for, and say whether that can be met better than ``grant`` did.
+
+        Args:
+            repository: that was asked.
+            grant: that was refused.
+            answer: the refusal.
+            first: nothing else was tried before. A registry that changed what it asks for is followed once.
+        """
+        registry, credential = repository.registry, repository.credential
         if answer.status not in {401, 403} or origin(answer.url) != origin(registry.root):
             return False
         offered = choose(answer.all_headers("www-authenticate"))
@@ -74,6 +83,6 @@ class Door:
         if grant.token is not None:
             self._tokens.forget(grant.token)
             return True
-        if offered == grant.challenge or (credential is not None and credential.registry_token):
+        if not first or offered == grant.challenge or (credential is not None and credential.registry_token):
             return False
         return isinstance(offered, Bearer) or credential is not None

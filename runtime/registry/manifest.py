@@ -21,7 +21,7 @@ _OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 _DOCKER_LIST: Final = "application/vnd.docker.distribution.manifest.list.v2+json"
 _DOCKER_MANIFEST: Final = "application/vnd.docker.distribution.manifest.v2+json"
 # leaving one out makes an image look missing, or gives the digest of one of its platforms
-ACCEPT: Final = ", ".join((OCI_INDEX, _OCI_MANIFEST, _DOCKER_LIST, _DOCKER_MANIFEST))
+ACCEPT: Final = f"{OCI_INDEX}, {_OCI_MANIFEST}, {_DOCKER_LIST}, {_DOCKER_MANIFEST}"
 
 _INDEXES: Final = frozenset({OCI_INDEX, _DOCKER_LIST})
 _MANIFESTS: Final = frozenset({OCI_INDEX, _OCI_MANIFEST, _DOCKER_LIST, _DOCKER_MANIFEST})
@@ -89,6 +89,7 @@ def read_manifest(body: bytes, content_type: str = "", digest: str | None = None
     """Read a manifest.
 
     Args:
+        body: as it came.
         content_type: what the registry said; parameters are ignored. The body's own ``mediaType`` wins.
         digest: that it is known to have; computed otherwise.
 

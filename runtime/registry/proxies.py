@@ -22,6 +22,7 @@ def proxy_for(scheme: str, host: str, port: int, environ: Mapping[str, str]) -> 
     Args:
         scheme: of the request, ``http`` or ``https``.
         host: without brackets and port.
+        port: the scheme's default where the URL has none.
         environ: a process's environment.
     """
     proxy = _variable(environ, f"{scheme}_proxy")

@@ -58,6 +58,8 @@ async def scan(
     """Look for every desired tag.
 
     Args:
+        client: asks.
+        desired: taken as places come free.
         found: told of each, as answers come.
         limit: how many at once.
         within: the time for each.

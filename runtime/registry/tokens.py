@@ -18,9 +18,10 @@ from compiler.duration import SECOND, Nanoseconds
 from runtime.registry.answers import MAX_DOCUMENT, failure
 from runtime.registry.credentials import Credential
 from runtime.registry.errors import RequestFailed, unreachable
+from runtime.registry.messages import Request, origin
 from runtime.registry.places import Registry
 from runtime.registry.verdict import Cause, NotFound, Unauthorized
-from runtime.registry.wire import Answer, Request, Wire, origin
+from runtime.registry.wire import Answer, Wire
 
 __all__ = ["TokenRequest", "Tokens"]
 

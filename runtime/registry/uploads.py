@@ -14,10 +14,11 @@ from urllib.parse import quote, urlencode, urljoin
 from runtime.registry.answers import failure
 from runtime.registry.client import RegistryClient
 from runtime.registry.errors import RequestFailed, unreachable
+from runtime.registry.messages import Request, Stream
 from runtime.registry.places import Repository
 from runtime.registry.reader import BlobReader
 from runtime.registry.verdict import Cause, Unreachable
-from runtime.registry.wire import Answer, Request, Stream
+from runtime.registry.wire import Answer
 
 __all__ = ["Uploader"]
 
@@ -53,6 +54,9 @@ class Uploader:
         """Put a blob into a repository.
 
         Args:
+            target: must allow ``pull,push``.
+            digest: of the blob.
+            reader: gives the blob; it isn't opened unless bytes have to be sent.
             source: a repository of the same registry that is known to have it.
 
         Returns:
@@ -83,21 +87,21 @@ class Uploader:
             return answer.status == 201
 
     async def _send(self, target: Repository, digest: str, reader: BlobReader) -> None:
+        host = target.registry.host
         session = await self._begin(target)
-        if target.registry.host in self._chunked:
-            session = await self._in_chunks(target, session, reader, _CHUNK)
-        else:
+        if host not in self._chunked:
             try:
                 if await self._whole(target, session, digest, reader):
                     return
             except RequestFailed as failed:
-                session = await self._resume(target, session, reader, failed)
-                session = await self._in_chunks(target, session, reader, reader.size)
-            else:
-                self._chunked.add(target.registry.host)
-                await reader.go_to(0)
-                session = await self._in_chunks(target, await self._begin(target), reader, _CHUNK)
-        await self._finish(target, session, digest)
+                if not _broke(failed):
+                    raise
+                await self._resume(target, session, digest, reader, failed)
+                return
+            self._chunked.add(host)
+            await reader.go_to(0)
+            session = await self._begin(target)
+        await self._in_chunks(target, session, digest, reader, _CHUNK)
 
     async def _begin(self, target: Repository) -> _Session:
         url = target.url("blobs/uploads/")
@@ -119,44 +123,46 @@ class Uploader:
             return True
 
     async def _resume(
-        self, target: Repository, session: _Session, reader: BlobReader, failed: RequestFailed
-    ) -> _Session:
-        """Ask how far a broken upload has come, and go on from there.
+        self, target: Repository, session: _Session, digest: str, reader: BlobReader, broken: RequestFailed
+    ) -> None:
+        """Go on where a broken upload has come to.
 
         Raises:
-            RequestFailed: the failure, where the registry has forgotten the upload or it didn't break.
+            RequestFailed: ``broken``, whatever stood in the way; a registry may have forgotten the upload, or may not
+                have noticed yet that it broke.
         """
-        if not _broke(failed):
-            raise failed
+        try:
+            session, received = await self._progress(target, session)
+            await reader.go_to(min(received, reader.position))
+            await self._in_chunks(target, session, digest, reader, reader.size)
+        except RequestFailed:
+            raise broken from None
+
+    async def _progress(self, target: Repository, session: _Session) -> tuple[_Session, int]:
         async with self._client.ask(target, Request("GET", session.url, target.registry)) as answer:
             received = _received(answer)
+            if answer.status not in {202, 204} or received is None:
+                raise await failure(answer, target.credential, target.registry.host)
             await answer.discard()
-            if answer.status not in {202, 204} or received is None or received > reader.position:
-                raise failed
-            session = _Session(_location(answer, session.url), session.least)
-        await reader.go_to(received)
-        return session
+            return _Session(_location(answer, session.url), session.least), received
 
-    async def _in_chunks(self, target: Repository, session: _Session, reader: BlobReader, length: int) -> _Session:
-        length = max(length, session.least)
+    async def _in_chunks(
+        self, target: Repository, session: _Session, digest: str, reader: BlobReader, length: int
+    ) -> None:
+        """Send the rest in pieces of this length, and name the digest at the end."""
+        registry, length = target.registry, max(length, session.least)
         while reader.position < reader.size:
             start, piece = reader.position, _piece(reader, length)
             headers = {**_OCTETS, "Content-Range": f"{start}-{start + piece.length - 1}"}
-            async with self._client.ask(
-                target, Request("PATCH", session.url, target.registry, headers, piece)
-            ) as answer:
+            async with self._client.ask(target, Request("PATCH", session.url, registry, headers, piece)) as answer:
                 if answer.status not in {201, 202, 204}:
-                    raise await failure(answer, target.credential, target.registry.host)
+                    raise await failure(answer, target.credential, registry.host)
                 received = _received(answer)
                 await answer.discard()
                 session = _Session(_location(answer, session.url), session.least)
             if received is not None and start < received < reader.position:
                 await reader.go_to(received)
-        return session
-
-    async def _finish(self, target: Repository, session: _Session, digest: str) -> None:
-        request = Request("PUT", _naming(session.url, digest), target.registry)
-        async with self._client.ask(target, request) as answer:
+        async with self._client.ask(target, Request("PUT", _naming(session.url, digest), registry)) as answer:
             await _confirm(answer, target, digest)
 
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
-from urllib.parse import urljoin, urlsplit
 
 import httpcore
 import httpx
@@ -24,11 +22,11 @@ from compiler.duration import MINUTE, SECOND, Nanoseconds
 from runtime.registry.dial import NameNotResolved, StaleConnection, TlsFailed
 from runtime.registry.errors import RequestFailed, unreachable
 from runtime.registry.limits import NO_LIMITS, Limits, read_limits
-from runtime.registry.places import Registry
+from runtime.registry.messages import CLOCKS, Clocks, Request, Sent, Stream, redirect_target
 from runtime.registry.pools import CA_FILE, HostPools
 from runtime.registry.verdict import Cause, Unreachable
 
-__all__ = ["Answer", "Request", "Sent", "Stream", "Wire", "origin"]
+__all__ = ["Answer", "Wire"]
 
 # C3: a transfer on which no byte moved for 2 minutes has failed
 _STALL: Final = 2 * MINUTE
@@ -38,61 +36,9 @@ _REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 # reading what is left of a short answer keeps its connection; a long one costs more than a new connection
 _WORTH_READING: Final = 64 * 1024
 
-# it writes every URL, and the queries of redirects are signatures
-logging.getLogger("httpx").setLevel(logging.WARNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """A body that is never whole in memory.
-
-    Attributes:
-        length: in bytes.
-        chunks: starts the body; called once for each attempt to send it.
-    """
-
-    length: int
-    chunks: Callable[[], AsyncGenerator[bytes, None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One HTTP request. ``headers`` may hold a credential and is not shown."""
-
-    method: str
-    url: str = field(repr=False)
-    registry: Registry
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: bytes | Stream | None = None
-
-    def with_authorization(self, value: str | None) -> Request:
-        """Give the request with this ``Authorization``, or as it is."""
-        return self if value is None else replace(self, headers={**self.headers, "Authorization": value})
-
-    def moved_to(self, url: str) -> Request:
-        """Give the request for another URL; what was meant for this origin stays here."""
-        if origin(url) == origin(self.url):
-            return replace(self, url=url)
-        return replace(self, url=url, headers={k: v for k, v in self.headers.items() if k != "Authorization"})
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What went over the wire, for metrics and logs.
-
-    Attributes:
-        registry: the canonical host that the request was made for; a redirect or token endpoint counts for it too.
-        status: of the answer, None when there was none.
-        cause: why there was none.
-        duration: until the headers of the answer were there.
-    """
-
-    registry: str
-    method: str
-    status: int | None
-    cause: Cause | None
-    duration: Nanoseconds
-    limits: Limits
+# they write URLs and headers, and the queries of redirects are signatures
+for library in ("httpx", "httpcore"):
+    logging.getLogger(library).setLevel(logging.WARNING)
 
 
 class Answer:
@@ -130,7 +76,7 @@ class Answer:
         """
         if self.status not in _REDIRECT_STATUSES:
             return None
-        return _target(self.url, self.headers.get("location", ""))
+        return redirect_target(self.url, self.headers.get("location", ""))
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Give the body as it comes, once.
@@ -176,10 +122,10 @@ class Wire:
     """Sends requests.
 
     Args:
-        before_request: called right before each request goes out; what it raises keeps the request in (W9).
+        before_request: called right before each request goes out, when its connection stands, however long that took;
+            what it raises keeps the request in (W9).
         after_request: told of each request that went out.
-        clock: nanoseconds that only grow.
-        wall: nanoseconds since 1970.
+        clocks: for durations and for dates.
         environ: where the proxies are named.
         transport: sends, in place of the network.
     """
@@ -189,17 +135,16 @@ class Wire:
         *,
         before_request: Callable[[], None] = lambda: None,
         after_request: Callable[[Sent], None] = lambda _: None,
-        clock: Callable[[], Nanoseconds] = time.monotonic_ns,
-        wall: Callable[[], int] = time.time_ns,
+        clocks: Clocks = CLOCKS,
         environ: Mapping[str, str] = os.environ,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._before_request = before_request
         self._after_request = after_request
-        self._clock = clock
-        self._wall = wall
+        self._clock = clocks.steady
+        self._wall = clocks.wall
         self._client = httpx.AsyncClient(
-            transport=transport or HostPools(environ, clock),
+            transport=transport or HostPools(environ, clocks.steady),
             headers={"User-Agent": "kuik", "Accept-Encoding": "identity"},
             # a registry's session cookie would speak for one repository's credential in the requests of another
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
@@ -258,7 +203,6 @@ class Wire:
         return await self._attempt(request)
 
     async def _attempt(self, request: Request) -> Answer:
-        self._before_request()
         start = self._clock()
         try:
             response = await self._open(request)
@@ -286,43 +230,18 @@ class Wire:
             request.url,
             headers={**request.headers, **more},
             content=content,
-            extensions={CA_FILE: request.registry.ca_file},
+            extensions={CA_FILE: request.registry.ca_file, "trace": self._trace},
         )
+
+    async def _trace(self, event: str, _: object) -> None:
+        if event == "http11.send_request_headers.started":
+            self._before_request()
 
     def _tell(
         self, request: Request, status: int | None, cause: Cause | None, start: Nanoseconds, limits: Limits
     ) -> None:
         duration = self._clock() - start
         self._after_request(Sent(request.registry.host, request.method, status, cause, duration, limits))
-
-
-def origin(url: str) -> tuple[str, str, int]:
-    """Give scheme, host and port of a URL: the border that credentials don't cross.
-
-    Raises:
-        RequestFailed: the URL has none.
-    """
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise unreachable(Cause.REDIRECT, "a URL of the registry's cannot be read") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise unreachable(Cause.REDIRECT, f'a URL of the registry\'s has the scheme "{parts.scheme}"')
-    return parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80)
-
-
-def _target(base: str, location: str) -> str:
-    """Resolve a Location; a user name in it is not ours and is dropped."""
-    if not location:
-        raise unreachable(Cause.REDIRECT, "a redirect without a Location")
-    try:
-        parts = urlsplit(urljoin(base, location))
-    except ValueError:
-        raise unreachable(Cause.REDIRECT, "a redirect to a URL that cannot be read") from None
-    url = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
-    origin(url)
-    return url
 
 
 class _Stale(RequestFailed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -30,9 +31,11 @@ class OwnServer:
             self._process = _child(self.server.keeper, "kube-apiserver")
             self._command = Path(f"/proc/{self._process}/cmdline").read_text().rstrip("\0").split("\0")
         with suppress(ProcessLookupError):
+            ended = os.pidfd_open(self._process)
             os.kill(self._process, signal.SIGKILL)
-        if self._started is not None:
-            self._started.wait()
+            # its port is free when it is gone, not when it is told to go
+            select.select([ended], [], [])
+            os.close(ended)
 
     def start(self) -> None:
         """Start it again on the same port; it answers a few seconds later."""

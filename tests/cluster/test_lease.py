@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -236,6 +237,14 @@ def frozen_later(root: Path, kubeconfig: str, namespace: str) -> Iterator[Any]:
 def test_times_with_which_two_could_lead_are_refused(lease: int, deadline: int, retry: int) -> None:
     with pytest.raises(ValueError, match="lease duration > renew deadline"):
         LeaseTimes(lease * SECOND, deadline * SECOND, retry * SECOND)
+
+
+@pytest.mark.rule("W8")
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="this system has no such clock")
+def test_w8_clock_goes_on_while_the_machine_is_suspended() -> None:
+    before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+    assert before <= boot_clock() <= time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
 def test_default_times_are_those_of_every_controller() -> None:

@@ -153,7 +153,7 @@ def named(seen: Observation, name: str) -> list[object]:
 def test_objects_that_are_many_come_in_pages(api_server: ApiServer, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with kubernetes(api_server) as place, open_api(api_server.kubeconfig, "admin") as api:
-            names = [f"p{n:03}" for n in range(260)]
+            names = [f"p{n:03}" for n in range(110)]
             collection = f"/api/v1/namespaces/{place.name}/pods"
             for name in names:
                 await api.send(Call(collection, "POST", body=pod(name, place.name, f"quay.io/test/{name}:1")))

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from compiler.compilation import compile_state
+from compiler.config import Config
 from compiler.duration import SECOND
 from compiler.reference import parse_reference
 from runtime.clock import boot_clock
@@ -89,6 +91,30 @@ async def test_snapshot_holds_what_is_there(surroundings: Surroundings) -> None:
         assert [{"app": "web"}] == [w.labels for w in snapshot.workloads if w.namespace == name]
         assert "a" == snapshot.namespaces[name]["team"]
         assert () == snapshot.diagnostics
+
+
+@on_a_place
+async def test_snapshot_is_what_the_compiler_takes(surroundings: Surroundings) -> None:
+    name = surroundings.name
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": name}}
+    await surroundings.apply(manifest("ImageMonitor", name, spec={"namespaceSelector": selector}))
+    await surroundings.apply(pod("web", name, "quay.io/a/b:1"))
+    async with surroundings.cluster() as cluster, cluster.observe(NOTHING) as observation:
+        await cluster.write_status(
+            f"ImageMonitor/{name}", {"checks": {"registries": [ring("quay.io", "quay.io/a/b:0")]}}
+        )
+        await eventually(lambda: "status" in resources(observation, name)["ImageMonitor"])
+        snapshot = observation.snapshot()
+
+        compiled = compile_state(Config(), snapshot.resources, snapshot.workloads, snapshot.namespaces)
+
+        assert f"ImageMonitor/{name}" not in compiled.refused
+        assert compiled.plan is not None
+        host = compiled.plan.host("quay.io")
+        assert host is not None
+        assert [("quay.io/a/b:1",)] == [r.images for r in host.check.rings if r.owner == f"ImageMonitor/{name}"]
+        monitor = next(m for m in compiled.model.monitors if m.name == name)
+        assert (("quay.io", "quay.io/a/b:0"),) == monitor.cursors
 
 
 @on_a_place

@@ -127,3 +127,42 @@ def test_own_status_writes_and_labels_are_no_change(own: OwnServer) -> None:
                 await eventually(lambda: changes == [{Topic.RESOURCES}])
 
     asyncio.run(scenario())
+
+
+def test_kind_that_is_removed_takes_its_objects_along_and_comes_back(own: OwnServer, root: Path) -> None:
+    mirrors = str(root / "schemas" / "crds" / "kuik.enix.io_imagemirrors.yaml")
+
+    def kinds(seen: Observation) -> list[str]:
+        return [resource.kind for resource in seen.snapshot().resources]
+
+    async def scenario() -> None:
+        async with asyncio.timeout(100), kubernetes(own.server) as place, place.cluster() as cluster:
+            mirror = manifest("ImageMirror", place.name, spec={"destination": {"path": "r.example.com/m"}})
+            await place.apply(mirror)
+            await place.apply(manifest("ImageMonitor", place.name, spec={}))
+            async with cluster.observe(NOTHING) as seen:
+                assert ["ImageMirror", "ImageMonitor"] == kinds(seen)
+                await asyncio.to_thread(own.server.kubectl, "delete", "--wait=false", "-f", mirrors)
+                await eventually(lambda: kinds(seen) == ["ImageMonitor"])
+                assert not await cluster.write_status(f"ImageMirror/{place.name}", {"images": {"desired": 1}})
+                assert await cluster.write_status(f"ImageMonitor/{place.name}", {"images": {"tracked": 1}})
+                await asyncio.to_thread(own.server.kubectl, "apply", "-f", mirrors)
+                await asyncio.to_thread(
+                    own.server.kubectl, "wait", "--for=condition=Established", "--timeout=60s", "-f", mirrors
+                )
+                await created_again(place, mirror)
+                await eventually(lambda: kinds(seen) == ["ImageMirror", "ImageMonitor"])
+
+    asyncio.run(scenario())
+
+
+async def created_again(place: Kubernetes, document: dict[str, object]) -> None:
+    """Apply an object of a kind that has just been defined: the server may need a moment to serve it."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await place.apply(document)
+            except ClusterError:
+                await asyncio.sleep(0.1)
+            else:
+                return

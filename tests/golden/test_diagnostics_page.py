@@ -12,8 +12,8 @@ from compiler.diagnostics import Code
 SECTION = re.compile(r"^### (?P<code>\S+)\n(?P<body>.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# these are about files and not about their content; tests/cli shows them
-OF_FILES = {Code.UNREADABLE, Code.NOT_TEXT, Code.TOO_LARGE, Code.EMPTY_INPUT}
+# these are about files and not about their content, or about a script; tests/cli shows them
+OF_FILES = {Code.UNREADABLE, Code.NOT_TEXT, Code.TOO_LARGE, Code.EMPTY_INPUT, Code.INVALID_SCRIPT}
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ from compiler.reading import read_plan
 from compiler.render import markdown, table, text, yaml
 from compiler.source import Text
 from compiler.source.parse import parse
+from runtime.cli.forecasts import foreseen
 from runtime.files import read_files
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
@@ -56,7 +57,7 @@ class Case:
         return read_plan(Text("against.yaml", path.read_text(encoding="utf-8")))[0] if path.exists() else None
 
     def compile(self) -> Compilation:
-        return compile_plan(self.config, self.manifests)
+        return foreseen(compile_plan(self.config, self.manifests))
 
 
 CASES = [Case(f) for f in sorted(GOLDEN.iterdir()) if f.is_dir()]
@@ -108,7 +109,7 @@ def test_the_same_input_gives_the_same_bytes(case: Case) -> None:
 def test_the_order_of_files_and_documents_means_nothing(case: Case) -> None:
     expected = case.compile()
     for seed in range(3):
-        compilation = compile_plan(case.config, shuffled(case.manifests, seed))
+        compilation = foreseen(compile_plan(case.config, shuffled(case.manifests, seed)))
         assert expected.plan == compilation.plan
         assert sorted(d.code for d in expected.diagnostics) == sorted(d.code for d in compilation.diagnostics)
 
@@ -135,14 +136,22 @@ def test_a_plan_is_valid_against_its_schema_and_reads_back_equal(case: Case) -> 
     plan = case.compile().plan
     assert plan is not None
     document = to_document(plan)
-    plan_schema().validate(document)
+    validator("plan").validate(document)
     for printed in (yaml.dump(document), json.dumps(document)):
         assert (plan, []) == read_plan(Text("plan.yaml", printed))
 
 
+@pytest.mark.parametrize("case", PLANS, ids=named)
+def test_a_difference_is_valid_against_its_schema(case: Case) -> None:
+    plan = case.compile().plan
+    assert plan is not None
+    for old, new in ((case.against or Plan(), plan), (plan, case.against or Plan())):
+        validator("plandiff").validate({**diff(old, new).to_document(), "plan": to_document(new)})
+
+
 @cache
-def plan_schema() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(schemas.load("plan"))
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schemas.load(name))
 
 
 @pytest.mark.parametrize("case", PLANS, ids=named)
@@ -156,7 +165,7 @@ def test_a_plan_differs_in_nothing_from_itself(case: Case) -> None:
 def test_every_kind_of_mistake_has_a_case() -> None:
     found = {d.code for case in CASES for d in case.compile().diagnostics}
     # these are about files, not about what is in them: tests/cli shows them on the command line
-    of_files = {Code.UNREADABLE, Code.NOT_TEXT, Code.TOO_LARGE, Code.EMPTY_INPUT}
+    of_files = {Code.UNREADABLE, Code.NOT_TEXT, Code.TOO_LARGE, Code.EMPTY_INPUT, Code.INVALID_SCRIPT}
     assert set() == set(Code) - found - of_files
 
 

@@ -60,6 +60,7 @@ def test_contracts_hold(copy_of_packages: Path) -> None:
         ("schemas/__init__.py", "import compiler", "what is below it"),
         ("runtime/limiters.py", "import time", "is told the time"),
         ("runtime/pacing/__init__.py", "import compiler.diagnostics", "knows the plan and the limiters"),
+        ("runtime/simulation/__init__.py", "from datetime import datetime; import time", "is told the time"),
         ("runtime/limiters.py", "import runtime.pacing", "The limiters are a leaf"),
         ("runtime/cli/main.py", "import httpx", "runtime.registry alone"),
         ("runtime/cli/main.py", "import kubernetes.aio", "runtime.cluster alone"),

@@ -33,6 +33,7 @@ def modules_after(root: Path, *arguments: str) -> tuple[int, set[str]]:
         ("plan", "--help"),
         ("validate", "--help"),
         ("crds",),
+        ("status", "--state", "examples"),
         ("validate", "-c", "examples/quickstart/config.yaml", "-f", "examples/quickstart"),
         ("plan", "-c", "examples/quickstart/config.yaml", "-f", "examples/quickstart"),
     ],

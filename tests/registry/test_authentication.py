@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import logging
@@ -15,6 +16,7 @@ from runtime.registry import (
     Available,
     Cause,
     Checker,
+    Clocks,
     Credential,
     NotFound,
     QuotaExceeded,
@@ -69,7 +71,7 @@ async def verdicts(
     """Check an image after each of these waits, with one client."""
     clock = Clock()
     found = []
-    async with RegistryClient(clock=clock) as client:
+    async with RegistryClient(clocks=Clocks(clock)) as client:
         checker = Checker(client)
         for wait in waits:
             clock.now += wait
@@ -220,6 +222,17 @@ async def test_tokens_of_two_credentials_are_two() -> None:
         assert [USER.basic(), Credential("other", "word").basic(), None] == shown
 
 
+async def test_many_who_want_the_same_token_ask_for_it_once() -> None:
+    async with hostile({"GET /token": tokens({"token": "good"})}) as registry:
+        registry.answers[HEAD] = [bearer(registry)]
+        async with RegistryClient() as client:
+            place = Repository(Registry(registry.host, insecure=True), "team/app")
+            checks = (Checker(client).check(place, "1", within=10 * SECOND) for _ in range(20))
+            reports = await asyncio.gather(*checks)
+        assert {Available(IMAGE.digest)} == {report.verdict for report in reports}
+        assert 1 == registry.asked().count(ASKED)
+
+
 async def test_basic_is_remembered() -> None:
     async with hostile({HEAD: [Reply(401, {"WWW-Authenticate": 'Basic realm="x"'}), FOUND]}) as registry:
         assert [Available(IMAGE.digest)] * 2 == await verdicts(registry, USER, waits=(0, 0))
@@ -244,6 +257,14 @@ async def test_a_registry_that_changes_its_mind_is_followed() -> None:
         registry.answers[HEAD] = [basic, FOUND, bearer(registry)]
         assert [Available(IMAGE.digest)] * 2 == await verdicts(registry, USER, waits=(0, 0))
         assert 5 == len(registry.requests)
+
+
+async def test_a_registry_that_never_knows_its_mind_is_asked_twice() -> None:
+    async with hostile({"GET /token": tokens({"token": "good"})}) as registry:
+        basic = Reply(401, {"WWW-Authenticate": 'Basic realm="x"'})
+        registry.answers[HEAD] = [basic, bearer(registry, "other"), basic]
+        assert isinstance((await verdicts(registry, USER))[0], Unauthorized)
+        assert [HEAD, HEAD] == registry.asked()
 
 
 async def test_an_identity_token_is_exchanged() -> None:

@@ -60,7 +60,9 @@ async def report(
         return await checker.check(repository, reference, within=within, running=running)
 
 
-async def verdict(registry: Hostile, credential: Credential | None = None, reference: str = "1", **more: Any) -> Verdict:
+async def verdict(
+    registry: Hostile, credential: Credential | None = None, reference: str = "1", **more: Any
+) -> Verdict:
     return (await report(registry, credential, reference, **more)).verdict
 
 
@@ -143,7 +145,9 @@ async def test_w10_the_body_of_a_get_says_how_long() -> None:
 
 
 async def test_nothing_left_of_the_quota_is_still_available() -> None:
-    async with hostile({HEAD: found(**{"RateLimit-Limit": "100;w=21600", "RateLimit-Remaining": "0;w=21600"})}) as registry:
+    async with hostile(
+        {HEAD: found(**{"RateLimit-Limit": "100;w=21600", "RateLimit-Remaining": "0;w=21600"})}
+    ) as registry:
         checked = await report(registry)
         assert Available(IMAGE.digest) == checked.verdict
         assert Limits(limit=100, remaining=0, window=21600 * SECOND) == checked.limits
@@ -158,7 +162,9 @@ async def test_a_registry_without_head_is_asked_by_get_from_then_on(status: int)
 
 async def test_a_registry_that_refuses_get_as_well_is_asked_by_head_again() -> None:
     async with hostile({HEAD: Reply(400), GET: Reply(400)}) as registry:
-        assert Unreachable(Cause.STATUS, f"{registry.host} answered 400 Bad Request") == await verdict(registry, checks=2)
+        assert Unreachable(Cause.STATUS, f"{registry.host} answered 400 Bad Request") == await verdict(
+            registry, checks=2
+        )
         assert [HEAD, GET, HEAD, GET] == registry.asked()
 
 
@@ -309,7 +315,9 @@ PLATFORMS = frozenset(need.digest for need in INDEX.needs)
 
 
 async def test_an_index_that_is_new_is_read_once() -> None:
-    async with hostile({HEAD: found(INDEX.body, INDEX.media_type), BY_DIGEST: found(INDEX.body, INDEX.media_type)}) as registry:
+    async with hostile(
+        {HEAD: found(INDEX.body, INDEX.media_type), BY_DIGEST: found(INDEX.body, INDEX.media_type)}
+    ) as registry:
         assert Available(INDEX.digest, PLATFORMS) == await verdict(registry, running={RUNNING}, checks=3)
         assert [HEAD, BY_DIGEST, HEAD, HEAD] == registry.asked()
 

@@ -85,7 +85,12 @@ def attested(seed: int) -> Content:
         statement = image([layer(seed + 2, media_type="application/vnd.in-toto+json")], platform="unknown/unknown")
         about = {"vnd.docker.reference.type": "attestation-manifest", "vnd.docker.reference.digest": one.digest}
         statements.append(
-            Content(statement.media_type, statement.body + b"\n" * len(statements), statement.needs, {**statement.extra, "annotations": about})
+            Content(
+                statement.media_type,
+                statement.body + b"\n" * len(statements),
+                statement.needs,
+                {**statement.extra, "annotations": about},
+            )
         )
     return index([*built, *statements])
 
@@ -172,7 +177,9 @@ async def test_a_digest_that_is_there_is_not_read_from_the_source(plain_registry
     sent: list[Sent] = []
     await copy(transfer(plain_registry, second_registry, "by/digest"))
 
-    await copy(transfer(plain_registry, second_registry, "by/digest", reference=content.digest, tags=["kept"]), sent=sent)
+    await copy(
+        transfer(plain_registry, second_registry, "by/digest", reference=content.digest, tags=["kept"]), sent=sent
+    )
 
     assert {second_registry} == {s.registry for s in sent}
 

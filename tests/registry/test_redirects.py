@@ -53,14 +53,14 @@ async def test_a_redirect_to_another_port_goes_without_the_credential() -> None:
 
 
 async def test_the_way_back_goes_without_the_credential_too() -> None:
-    async with hostile({}) as registry:
-        async with hostile({"HEAD /there": Reply(307, {"Location": f"http://{registry.host}/back"})}) as other:
-            registry.answers = {
-                HEAD: [BASIC, Reply(307, {"Location": f"http://{other.host}/there"})],
-                "HEAD /back": [FOUND],
-            }
-            assert Available(IMAGE.digest) == await verdict(registry, Credential("kuik", "sesame"))
-            assert "authorization" not in registry.requests[2].headers
+    async with hostile({}) as registry, hostile({}) as other:
+        other.answers = {"HEAD /there": [Reply(307, {"Location": f"http://{registry.host}/back"})]}
+        registry.answers = {
+            HEAD: [BASIC, Reply(307, {"Location": f"http://{other.host}/there"})],
+            "HEAD /back": [FOUND],
+        }
+        assert Available(IMAGE.digest) == await verdict(registry, Credential("kuik", "sesame"))
+        assert "authorization" not in registry.requests[2].headers
 
 
 async def test_a_challenge_of_another_host_is_not_met() -> None:
@@ -106,6 +106,8 @@ async def test_the_query_of_a_redirect_is_in_no_message() -> None:
 
 
 async def test_cookies_are_not_kept() -> None:
-    async with hostile({HEAD: Reply(307, {"Location": "/there", "Set-Cookie": "sid=1; Path=/"}), "HEAD /there": FOUND}) as registry:
+    async with hostile(
+        {HEAD: Reply(307, {"Location": "/there", "Set-Cookie": "sid=1; Path=/"}), "HEAD /there": FOUND}
+    ) as registry:
         assert Available(IMAGE.digest) == await verdict(registry)
         assert "cookie" not in registry.requests[1].headers

@@ -1,4 +1,4 @@
-"""Blobs on a bad network: reads that break off, content that is wrong, uploads that are cut, refused or sent elsewhere."""
+"""Blobs on a bad network: reads that break off, wrong content, uploads that are cut, refused or sent elsewhere."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def ranged(body: bytes) -> Callable[[Seen], Reply]:
     return answer
 
 
-async def copy(source: Hostile, target: Hostile, credential: Credential | None = None, timeout: int = 20 * SECOND) -> Copied:
+async def copy(source: Hostile, target: Hostile, credential: Credential | None = None) -> Copied:
     async with RegistryClient() as client:
         return await Copier(client).copy(
             Transfer(
@@ -116,7 +116,7 @@ async def copy(source: Hostile, target: Hostile, credential: Credential | None =
                 "1",
                 Repository(Registry(target.host, insecure=True), "mirror", credential, "pull,push"),
                 ("1",),
-                timeout=timeout,
+                timeout=20 * SECOND,
             )
         )
 
@@ -252,7 +252,9 @@ async def test_a_registry_that_wants_chunks_gets_them() -> None:
 
 async def test_an_upload_that_was_cut_is_resumed() -> None:
     async with hostile(origin()) as source, destination() as (target, store):
-        target.cut = lambda seen: 100_000 if seen.headers.get("content-length") == "300000" and not puts(target) else None
+        target.cut = lambda seen: (
+            100_000 if seen.headers.get("content-length") == "300000" and not puts(target) else None
+        )
 
         def keep(seen: Seen) -> None:
             store.uploads[seen.path.rpartition("/")[2]] += seen.body
@@ -261,12 +263,16 @@ async def test_an_upload_that_was_cut_is_resumed() -> None:
         source.answers[f"GET {BLOB}"] = [ranged(LAYER.body)]
         await copy(source, target)
         assert LAYER.body == store.blobs[LAYER.digest]
-        assert [("PUT", "", 100_000), ("GET", "", 0), ("PATCH", "100000-299999", 200_000), ("PUT", "", 0)] == puts(target)
+        assert [("PUT", "", 100_000), ("GET", "", 0), ("PATCH", "100000-299999", 200_000), ("PUT", "", 0)] == puts(
+            target
+        )
 
 
 async def test_an_upload_that_was_forgotten_is_restarted() -> None:
     async with hostile(origin()) as source, destination() as (target, store):
-        target.cut = lambda seen: 100_000 if seen.headers.get("content-length") == "300000" and not puts(target) else None
+        target.cut = lambda seen: (
+            100_000 if seen.headers.get("content-length") == "300000" and not puts(target) else None
+        )
         target.when_cut = lambda seen: store.uploads.pop(seen.path.rpartition("/")[2])
         source.answers[f"GET {BLOB}"] = [ranged(LAYER.body)]
         await copy(source, target)

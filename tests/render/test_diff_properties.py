@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
+import schemas
 from compiler.changes import ImagesChange, OwnerJoins, OwnerLeaves, SeriesRestarts
 from compiler.diff import diff
-from compiler.plan import Operation, Plan, without_forecasts
+from compiler.plan import Operation, Plan, to_document, without_forecasts
 
 
 @given(data=st.data())
@@ -84,6 +88,19 @@ def test_every_change_is_a_sentence_with_a_place(
         assert change.text
         assert "\n" not in change.text
         assert change.to_document()["reason"] == change.text
+
+
+@given(data=st.data())
+def test_the_document_is_valid_against_its_schema(
+    data: st.DataObject, changes: st.SearchStrategy[tuple[Plan, Plan]]
+) -> None:
+    old, new = data.draw(changes)
+    validator().validate({**diff(old, new).to_document(), "plan": to_document(new)})
+
+
+@cache
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(schemas.load("plandiff"))
 
 
 def images_of(plan: Plan) -> dict[tuple[str, Operation, str], set[str]]:

@@ -68,7 +68,7 @@ def test_a_configuration_is_refused(value: Any, refused: Refused) -> None:
     assert refused("config", value) != []
 
 
-@pytest.mark.parametrize("key", ["controller", "jobs", "flowControl"])
+@pytest.mark.parametrize("key", ["jobs", "flowControl"])
 def test_a_key_of_a_page_that_is_not_built_is_refused_and_says_which(key: str, refused: Refused) -> None:
     node = schemas.load("config")["properties"][key]
 

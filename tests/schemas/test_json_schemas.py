@@ -78,7 +78,11 @@ def test_every_property_is_described_by_a_sentence(name: str) -> None:
 def test_every_definition_is_used(name: str) -> None:
     text = json.dumps(schemas.load(name))
 
-    assert [] == [d for d in schemas.load(name).get("$defs", {}) if f'"#/$defs/{d}"' not in text]
+    def is_used(definition: str) -> bool:
+        # another file's schema is referred to by that file's name
+        return any(f'"$ref": "{ref}"' in text for ref in (f"#/$defs/{definition}", f"{definition}.schema.json"))
+
+    assert [] == [d for d in schemas.load(name).get("$defs", {}) if not is_used(d)]
 
 
 def test_a_definition_is_the_same_in_every_file() -> None:
@@ -93,7 +97,8 @@ def test_objects_are_closed_but_for_metadata_maps_and_status(name: str) -> None:
         for path, node in nodes(schemas.load(name))
         if "properties" in node and node.get("additionalProperties") is not False
     }
-    allowed = ("/metadata", "/status", "/$defs/checks", "/checks", "/condition", "/registries")
+    # a limiter is closed by the rule of its type, which says which fields are its own
+    allowed = ("/metadata", "/status", "/$defs/checks", "/checks", "/condition", "/registries", "/limiter")
 
     assert set() == {path for path in open_ones if not path.startswith(allowed)}
 
@@ -104,6 +109,14 @@ def test_every_default_fits_its_own_schema(name: str) -> None:
         if "default" in node:
             probe = {**node, "$defs": schema.get("$defs", {})}
             assert [] == list(Draft202012Validator(probe).iter_errors(node["default"])), path
+
+
+def test_what_stands_in_place_of_a_field_is_refused_and_that_field_is_not(name: str) -> None:
+    for path, node in nodes(schemas.load(name)):
+        for key, child in node.get("properties", {}).items():
+            if "x-in-place-of" in child:
+                assert child["not"] == {}, f"{path}/{key}"
+                assert "not" not in node["properties"][child["x-in-place-of"]], f"{path}/{key}"
 
 
 # formats
@@ -118,6 +131,7 @@ def test_every_format_is_one_that_the_compiler_checks(name: str) -> None:
 GOOD = {
     "go-duration": ["0", "0s", "+1h", "1h30m", "500ms", "1.5s", ".5s", "1.s", "1µs", "1μs", "2562047h47m16s"],
     "go-duration-positive": ["1ns", "10s"],
+    "go-delay": ["5ms", "1000s"],
     "go-interval": ["1s", "1000ms", "24h"],
     "registry-host": [
         "default",

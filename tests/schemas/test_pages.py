@@ -1,7 +1,8 @@
 """The reference tables of the pages are made from the schemas: nothing is missing, and no default is out of date.
 
-A page marks the place of a table by the two lines ``<!-- fields NAME AT -->``, AT being a path in the schema, or
-``<!-- conditions NAME -->``, and ``<!-- end -->``. ``make golden`` rewrites what stands between them.
+A page marks the place of a table by the two lines ``<!-- fields NAME AT -->``, AT being a path in the schema,
+``<!-- conditions NAME -->``, ``<!-- changes NAME LIST -->`` or ``<!-- facts NAME LIST -->``, and ``<!-- end -->``.
+``make golden`` rewrites what stands between them.
 """
 
 from __future__ import annotations
@@ -17,21 +18,38 @@ import pytest
 import schemas
 from compiler.compilation import Compilation, compile_plan
 from compiler.diagnostics import Severity
+from compiler.diff import diff
 from compiler.plan import to_document
 from compiler.reading import read_plan
 from compiler.render import yaml
 from compiler.source import Text
+from runtime.simulation import forecast
 
 Node = Mapping[str, Any]
 
-PAGES = {"config": "configuration.md", **{name: f"{name}.md" for name in schemas.KINDS}, "plan": "plan.md"}
-TABLE = re.compile(r"(<!-- (fields|conditions) (\w+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGES = {
+    "config": "configuration.md",
+    **{name: f"{name}.md" for name in schemas.KINDS},
+    "plan": "plan.md",
+    "plandiff": "plan.md",
+}
+TABLE = re.compile(r"(<!-- (fields|conditions|changes|facts) (\w+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 # what has a table of its own, once a page; everything else is written out where it stands
-APART = {"labelSelector": "[label selector](#label-selectors)", "auth": "[credential](#credentials)"}
+APART = {
+    "labelSelector": "[label selector](#label-selectors)",
+    "auth": "[credential](#credentials)",
+    "limiter": "[limiter](#limiters)",
+    "registryChange": "[change](#what-changes-for-a-registry)",
+    "resourceChange": "[change](#what-changes-for-a-resource)",
+    "cost": "[change](#what-it-costs)",
+    "plan.schema.json": "[plan](#all-fields)",
+}
+COMMON = ("change", "host", "operation", "owner", "reason")  # what every change says where it applies
 TYPES = {
     "go-duration": "duration",
     "go-duration-positive": "duration",
+    "go-delay": "duration",
     "go-interval": "duration",
     "image-glob": "glob",
     "date-time": "time",
@@ -41,7 +59,8 @@ TYPES = {
 def resolved(node: Node, schema: Node) -> Node:
     if "$ref" not in node:
         return node
-    return {**resolved(schema["$defs"][node["$ref"].removeprefix("#/$defs/")], schema), **node}
+    target = node["$ref"].removeprefix("#/$defs/").removesuffix(".schema.json")
+    return {**resolved(schema["$defs"][target], schema), **node}
 
 
 def apart(node: Node) -> str:
@@ -103,7 +122,7 @@ def field_table(name: str, at: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def condition_table(name: str) -> str:
+def condition_table(name: str, _: str) -> str:
     conditions = schemas.load(name)["properties"]["status"]["properties"]["conditions"]["x-conditions"]
     lines = ["| condition | status | reason | meaning |", "| --- | --- | --- | --- |"]
     for condition, statuses in conditions.items():
@@ -112,12 +131,43 @@ def condition_table(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def kinds_of_change(name: str, group: str) -> dict[str, Node]:
+    """Give the schemas of the changes that a list of the document may hold, by the name of the change."""
+    schema = schemas.load(name)
+    of_group = resolved(schema["properties"][group]["items"], schema)["oneOf"]
+    return {node["properties"]["change"]["const"]: node for node in (resolved(one, schema) for one in of_group)}
+
+
+def change_table(name: str, group: str) -> str:
+    lines = ["| `change` | what differs | what it does to the windows |", "| --- | --- | --- |"]
+    for kind, node in kinds_of_change(name, group).items():
+        lines.append(f"| `{kind}` | {node['description']} | {node['x-windows']} |")
+    return "\n".join(lines) + "\n"
+
+
+def fact_table(name: str, group: str) -> str:
+    """Tell what changes of a list say besides what all of them say; kinds that say the same share a line."""
+    schema = schemas.load(name)
+    facts: dict[tuple[str, str, str], list[str]] = {}
+    for kind, node in kinds_of_change(name, group).items():
+        for path, child, _ in fields(node, schema):
+            if path not in COMMON:
+                fact = (path, type_of(child, schema), resolved(child, schema)["description"])
+                facts.setdefault(fact, []).append(f"`{kind}`")
+    lines = ["| field | of | type | meaning |", "| --- | --- | --- | --- |"]
+    lines += [f"| `{path}` | {', '.join(of)} | {form} | {text} |" for (path, form, text), of in facts.items()]
+    return "\n".join(lines) + "\n"
+
+
 def rewritten(page: str) -> str:
     def table(found: re.Match[str]) -> str:
         opening, what, name, at, end = found.groups()
-        return opening + (field_table(name, at) if what == "fields" else condition_table(name)) + end
+        return opening + TABLES[what](name, at) + end
 
     return TABLE.sub(table, page)
+
+
+TABLES = {"fields": field_table, "conditions": condition_table, "changes": change_table, "facts": fact_table}
 
 
 @pytest.fixture(params=schemas.NAMES)
@@ -141,18 +191,26 @@ def test_the_tables_are_those_of_the_schema(page: Path) -> None:
     assert rewritten(text) == text
 
 
-def leaves(node: Node, schema: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Give the names on the way to every field, by another reading of the schema than that of the tables."""
+def leaves(
+    node: Node, schema: Node, path: tuple[str, ...] = (), inside: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, ...]]:
+    """Give the names on the way to every field, by another reading of the schema than that of the tables.
+
+    Args:
+        inside: the definitions that the node is in; one may hold itself, as a limiter of limiters does.
+    """
     definition = node.get("$ref", "").rpartition("/")[2]
+    if definition in inside:
+        return
     if definition in APART:
-        path = ()
+        path, inside = (), inside | {definition}
     node = {**schema["$defs"].get(definition, {}), **node}
     for name, child in node.get("properties", {}).items():
         yield (*path, name)
-        yield from leaves(child, schema, (*path, name))
+        yield from leaves(child, schema, (*path, name), inside)
     for keyword in ("items", "additionalProperties"):
         if isinstance(child := node.get(keyword), Mapping):
-            yield from leaves(child, schema, path)
+            yield from leaves(child, schema, path, inside)
 
 
 def test_the_page_mentions_every_field(name: str, page: Path) -> None:
@@ -162,6 +220,15 @@ def test_the_page_mentions_every_field(name: str, page: Path) -> None:
     mentioned = {tuple(re.findall(r"[A-Za-z]\w*", re.sub(r"<\w+>", "", span))) for span in spans}
 
     assert set() == {path for part in parts for path in leaves(part, schema)} - mentioned
+
+
+@pytest.mark.parametrize("group", ["registries", "resources", "costs"])
+def test_the_page_mentions_every_kind_of_change_and_its_facts(group: str, root: Path) -> None:
+    schema, text = schemas.load("plandiff"), (root / "docs" / "plan.md").read_text(encoding="utf-8")
+    kinds = kinds_of_change("plandiff", group)
+    facts = {path for node in kinds.values() for path, _, _ in fields(node, schema)}
+
+    assert set() == {word for word in {*kinds, *facts} if f"`{word}`" not in text}
 
 
 def test_the_page_names_every_condition_and_reason(name: str, page: Path) -> None:
@@ -204,9 +271,20 @@ def test_the_example_of_the_configuration_compiles(root: Path) -> None:
         assert [] == errors(compile_plan(Text("config.yaml", example), []))
 
 
-def test_the_example_of_a_plan_is_one_that_kuik_writes(root: Path) -> None:
-    for example in examples("plan", root):
-        plan, complaints = read_plan(Text("plan.yaml", example))
+def test_the_example_of_a_plan_is_what_kuik_writes(root: Path) -> None:
+    example, _ = examples("plan", root)
+    plan, complaints = read_plan(Text("plan.yaml", example))
 
-        assert plan is not None, complaints
-        assert example == yaml.dump(to_document(plan))
+    assert plan is not None, complaints
+    assert example == yaml.dump(to_document(forecast(plan)))
+
+
+def test_the_example_of_differences_is_what_kuik_writes(root: Path) -> None:
+    plan, differences = examples("plan", root)
+    new, _ = read_plan(Text("plan.yaml", plan))
+    before = plan.replace("interval: 1m0s", "interval: 2m0s").replace("      - docker.io/library/redis:8\n", "")
+    old, _ = read_plan(Text("before.yaml", before))
+    assert old is not None
+    assert new is not None
+
+    assert differences == yaml.dump(diff(forecast(old), new).to_document())

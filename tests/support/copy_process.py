@@ -20,18 +20,18 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def run(
-    source: tuple[str, str], target: tuple[str, str], tag: str, *, requests: int | None = None, bytes: int | None = None
+    source: tuple[str, str], target: tuple[str, str], tag: str, *, requests: int | None = None, moved: int | None = None
 ) -> tuple[int, dict[str, Any]]:
     """Copy ``source`` (host, repository) to ``target`` in a process of its own.
 
     Args:
         requests: it is killed instead of sending one more.
-        bytes: it is killed when so many have been read.
+        moved: it is killed when so many have been read.
 
     Returns:
         The exit status (-9 for killed), and what it said: ``requests``, ``bytes``, ``peak`` (memory in MiB).
     """
-    order = {"source": source, "target": target, "tag": tag, "requests": requests, "bytes": bytes}
+    order = {"source": source, "target": target, "tag": tag, "requests": requests, "bytes": moved}
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.copy_process", json.dumps(order)],
         cwd=ROOT,
@@ -48,7 +48,7 @@ def run(
 async def _copy(order: dict[str, Any]) -> dict[str, Any]:
     sent = moved = 0
 
-    def die_if(now: bool) -> None:  # noqa: FBT001
+    def die_if(now: bool) -> None:
         if now:
             os.kill(os.getpid(), signal.SIGKILL)
 

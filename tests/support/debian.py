@@ -134,7 +134,7 @@ def serve_registry(tool: Tool, folder: Path, configuration: Mapping[str, object]
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            preexec_fn=_end_with_parent,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509  one call into libc, nothing that takes a lock
         )
     try:
         yield f"127.0.0.1:{_port(process, log)}"

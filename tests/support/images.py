@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import urllib.error
 import urllib.request
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,9 @@ __all__ = ["Content", "FileContent", "digest", "fetch", "image", "index", "layer
 
 OCI: Final = "application/vnd.oci.image"
 DOCKER: Final = "application/vnd.docker.distribution"
-_TYPES: Final = f"{OCI}.index.v1+json, {OCI}.manifest.v1+json, {DOCKER}.manifest.list.v2+json, {DOCKER}.manifest.v2+json"
+_TYPES: Final = (
+    f"{OCI}.index.v1+json, {OCI}.manifest.v1+json, {DOCKER}.manifest.list.v2+json, {DOCKER}.manifest.v2+json"
+)
 
 
 @dataclass(frozen=True)
@@ -131,10 +134,15 @@ def _push_blob(base: str, blob: Content | FileContent, headers: dict[str, str]) 
         _send("PUT", f"{location}&digest={blob.digest}", {**headers, **length}, body)
 
 
-def fetch(host: str, path: str) -> bytes:
-    """Read something of a registry."""
-    with _send("GET", f"http://{host}/v2/{path}", {"Accept": _TYPES}, None) as answer:
-        return bytes(answer.read())
+def fetch(host: str, path: str) -> bytes | None:
+    """Read something of a registry; None where it isn't."""
+    try:
+        with _send("GET", f"http://{host}/v2/{path}", {"Accept": _TYPES}, None) as answer:
+            return bytes(answer.read())
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
+        return None
 
 
 def _send(method: str, url: str, headers: Mapping[str, str], body: bytes | BinaryIO | None) -> Any:

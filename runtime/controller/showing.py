@@ -1,0 +1,111 @@
+"""Lets metrics, and what ``kuik status`` reads, follow what happens: once a second, and only what was touched."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from compiler.duration import SECOND, Nanoseconds, format_duration
+from compiler.plan import Operation
+from runtime.controller.findings import Findings
+from runtime.controller.instruments import Instruments
+from runtime.controller.preparing import Prepared
+from runtime.controller.times import write_time
+from runtime.pacing import Engine, OwnerStatus, SeriesStatus
+
+__all__ = ["Display"]
+
+_EVERY: Final = SECOND
+"""Prometheus looks less often, and people read slower."""
+
+
+class Display:
+    """Shows rings, queues, anomalies and holds.
+
+    Args:
+        engine: asked, never told.
+        findings: what is known of images.
+        instruments: to show it on.
+    """
+
+    def __init__(self, engine: Engine, findings: Findings, instruments: Instruments) -> None:
+        self._engine, self._findings = engine, findings
+        self._metrics, self._clocks, self._publish = instruments.metrics, instruments.clocks, instruments.publish
+        self._touched = set[str]()
+        self._queued = dict[str, OwnerStatus]()
+        self._held = dict[str, Nanoseconds]()
+        self._suspended = frozenset[str]()
+        self._has_changed = False
+
+    def follow(self, prepared: Prepared) -> None:
+        """Show another plan."""
+        self._suspended = frozenset(h.host for h in prepared.plan.hosts if h.suspended)
+        self._metrics.planned(prepared.plan, prepared.digests)
+        self._has_changed = True
+
+    def touch(self, owner: str) -> None:
+        """Show an owner anew."""
+        self._touched.add(owner)
+
+    def held(self, host: str, until: Nanoseconds) -> None:
+        """Show that a host is left alone until a moment."""
+        self._held[host] = max(until, self._held.get(host, until))
+        self._has_changed = True
+
+    async def run(self) -> None:
+        """Show until cancelled."""
+        while True:
+            self._show_touched()
+            self._show_held()
+            if self._has_changed and self._publish is not None:
+                self._has_changed = False
+                await asyncio.to_thread(self._publish, self._pace())
+            await asyncio.sleep(_EVERY / SECOND)
+
+    def _show_touched(self) -> None:
+        touched, self._touched = self._touched, set()
+        for owner in touched:
+            self._show(owner, self._engine.status(owner))
+
+    def _show(self, owner: str, status: OwnerStatus) -> None:
+        started = {
+            ring.registry: self._clocks.to_wall(ring.cycle_started) / SECOND
+            for ring in status.rings
+            if ring.cycle_started is not None
+        }
+        self._metrics.ringed(owner, status, started)
+        self._metrics.anomalies(owner, self._findings.anomalies(owner))
+        before = self._queued.pop(owner, OwnerStatus())
+        if status.queues:
+            self._queued[owner] = status
+        self._has_changed |= status.queues != before.queues
+
+    def _show_held(self) -> None:
+        now = self._clocks.boot()
+        self._held = {host: until for host, until in self._held.items() if until > now}
+        self._metrics.held({host: self._clocks.to_wall(until) / SECOND for host, until in self._held.items()})
+
+    def _pace(self) -> dict[str, Any]:
+        """Give when windows open, so that others can count on without asking."""
+        hosts = dict[str, dict[str, Any]]()
+        for series in self._engine.series(self._clocks.boot()):
+            name = "check" if series.operation is Operation.CHECK else "copy"
+            hosts.setdefault(series.host, {"registry": series.host})[name] = self._series(series)
+        queues = [
+            {"owner": owner, "registry": queue.registry, "desired": queue.desired, "pending": len(queue.pending)}
+            for owner, status in sorted(self._queued.items())
+            for queue in status.queues
+            if queue.known
+        ]
+        return {"written": write_time(self._clocks.wall()), "hosts": [*hosts.values()], "queues": queues}
+
+    def _series(self, series: SeriesStatus) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "anchor": write_time(self._clocks.to_wall(series.anchor)),
+            "interval": format_duration(series.interval),
+        }
+        if series.host in self._suspended:
+            shown["suspended"] = True
+        elif series.held_until is not None:
+            shown["heldUntil"] = write_time(self._clocks.to_wall(series.held_until))
+        return shown
