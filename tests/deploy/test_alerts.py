@@ -51,9 +51,7 @@ def test_prometheus_takes_the_rules(promtool: Tool, spec: Document, tmp_path: Pa
     assert "10 rules found" in promtool.run("check", "rules", "--lint-fatal", str(tmp_path / "rules.yaml"))
 
 
-def test_every_alert_fires_and_keeps_quiet_as_the_scenarios_say(
-    promtool: Tool, spec: Document, tmp_path: Path
-) -> None:
+def test_every_alert_fires_and_keeps_quiet_as_the_scenarios_say(promtool: Tool, spec: Document, tmp_path: Path) -> None:
     shutil.copy(SCENARIOS, tmp_path)
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(without_annotations(spec)))
 
@@ -80,7 +78,10 @@ def test_every_text_can_be_written(
     """Expect no alert where there is one: what promtool complains about is what somebody would be sent."""
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(spec))
     firing = [
-        {**scenario, "alert_rule_test": [{**t, "exp_alerts": []} for t in scenario["alert_rule_test"] if t["exp_alerts"]]}
+        {
+            **scenario,
+            "alert_rule_test": [{**t, "exp_alerts": []} for t in scenario["alert_rule_test"] if t["exp_alerts"]],
+        }
         for scenario in scenarios
     ]
     for scenario in firing:

@@ -62,7 +62,7 @@ def rights_in(server: ApiServer, namespace: str) -> set[Right]:
 
 
 @pytest.mark.parametrize(
-    ("namespace", "rights"),
+    "namespace, rights",
     [
         (NAMESPACE, EVERYWHERE | EVENTS | AT_HOME),
         ("default", EVERYWHERE | EVENTS),
@@ -74,7 +74,7 @@ def test_kuik_may_do_this_and_nothing_else(deployed: ApiServer, namespace: str, 
 
 
 @pytest.mark.parametrize(
-    ("allowed", "question"),
+    "allowed, question",
     [
         ("yes", ["list", "pods", "--all-namespaces"]),
         ("yes", ["watch", "imagemonitors.kuik.enix.io"]),
@@ -134,7 +134,9 @@ def test_kuik_works_with_the_rights_of_the_base(deployed: ApiServer) -> None:
             docker_secret("hub", NAMESPACE, "{}"),
             pod("web", "default", "nginx:1"),
         ]
-        done = deployed.kubectl("apply", "-f", "-", stdin=json.dumps({"kind": "List", "apiVersion": "v1", "items": objects}))
+        done = deployed.kubectl(
+            "apply", "-f", "-", stdin=json.dumps({"kind": "List", "apiVersion": "v1", "items": objects})
+        )
         assert done.returncode == 0, done.stderr
         async with (
             asyncio.timeout(60),

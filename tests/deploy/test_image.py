@@ -20,7 +20,9 @@ Document = dict[str, Any]
 def instructions(root: Path) -> list[tuple[str, str]]:
     """Give the instructions of the Containerfile with their arguments, each on one line."""
     text = re.sub(r"(?m)^\s*#.*\n", "", (root / "Containerfile").read_text(encoding="utf-8")).replace("\\\n", " ")
-    return [(name, argument.strip()) for name, _, argument in (line.partition(" ") for line in text.splitlines()) if name]
+    return [
+        (name, argument.strip()) for name, _, argument in (line.partition(" ") for line in text.splitlines()) if name
+    ]
 
 
 @pytest.fixture(scope="module")

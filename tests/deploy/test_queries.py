@@ -37,7 +37,7 @@ def exposed() -> set[str]:
 
 def labels_known(root: Path) -> set[str]:
     """Give every label of the metrics, from the code that makes them."""
-    sources = [root / "runtime" / "metrics.py", root / "runtime" / "reconcile" / "measures.py"]
+    sources = [*(root / "runtime").glob("*.py"), root / "runtime" / "reconcile" / "measures.py"]
     quoted = re.findall(r'"([a-z]+)"', "".join(path.read_text(encoding="utf-8") for path in sources))
     return {*quoted, *OF_THE_TARGET, "le"}
 

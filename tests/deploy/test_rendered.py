@@ -44,7 +44,7 @@ def test_every_object_comes_through_as_it_is_written(kubectl: Path, deploy: Path
 
 
 @pytest.mark.parametrize(
-    ("folder", "name", "file"),
+    "folder, name, file",
     [("base", "kuik-config", "config.yaml"), ("overlays/monitoring", "kuik-dashboard", "kuik.json")],
 )
 def test_a_file_comes_through_under_a_name_that_stays(
