@@ -68,6 +68,9 @@ def _validator(schema: str) -> Draft202012Validator:
         inherited = Draft202012Validator.VALIDATORS[keyword]
 
         def check(validator: Any, bound: Any, instance: Any, node: Mapping[str, Any]) -> Iterator[ValidationError]:
+            if keyword == "pattern" and bound.endswith("$"):
+                # to JSON Schema $ is the end of the text; to Python it stands before a last line feed, too
+                bound = rf"{bound[:-1]}\Z"
             if "format" not in node:
                 yield from inherited(validator, bound, instance, node) or ()
 
@@ -169,7 +172,9 @@ def _wrong_type(error: _Error, at: Place) -> Iterator[Diagnostic]:
 
 def _wrong_choice(error: _Error, at: Place) -> Iterator[Diagnostic]:
     choices = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    close = get_close_matches(str(error.instance), [str(c) for c in choices], 1, 0.6)
+    written, by_letters = str(error.instance), {str(c).lower(): str(c) for c in choices}
+    # another case is no other word: "in" is nearer to In than any number of common letters says
+    close = [by_letters[c] for c in get_close_matches(written.lower(), by_letters, 1, 0.6)]
     remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(map(str, choices))}"
     yield at.error(Code.INVALID_VALUE, f"{_name(error)} can't be {_show(error.instance)}", remedy)
 
