@@ -73,20 +73,28 @@ def read_file(path: str) -> Text | Diagnostic:
 def _read_stdin() -> Text | Diagnostic:
     if sys.stdin is None:
         return _error("<stdin>", Code.UNREADABLE, "standard input is closed")
-    return _decode("<stdin>", _read_bounded(sys.stdin.buffer), is_stream=True)
+    try:
+        content = _read_bounded(sys.stdin.buffer)
+    except OSError as error:
+        return _unreadable("<stdin>", error)
+    return _decode("<stdin>", content, is_stream=True)
 
 
-def _read_bounded(file: BinaryIO) -> bytes:
-    """Read to the end, or a little more than the bound."""
+def _read_bounded(file: BinaryIO) -> bytes | None:
+    """Read to the end; None when that lies beyond the bound, which a file says at once and a pipe or a device late."""
+    if os.fstat(file.fileno()).st_size > _LARGEST:
+        return None
     parts, size = list[bytes](), 0
-    while size <= _LARGEST and (part := file.read(_PART)):
+    while part := file.read(_PART):
         parts.append(part)
         size += len(part)
+        if size > _LARGEST:
+            return None
     return b"".join(parts)
 
 
-def _decode(name: str, content: bytes, *, is_stream: bool = False) -> Text | Diagnostic:
-    if len(content) > _LARGEST:
+def _decode(name: str, content: bytes | None, *, is_stream: bool = False) -> Text | Diagnostic:
+    if content is None:
         return _error(name, Code.TOO_LARGE, "this file is larger than 1 GiB")
     return decode(name, content, is_stream=is_stream)
 

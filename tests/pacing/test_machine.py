@@ -391,7 +391,7 @@ class Pacing(RuleBasedStateMachine):
         for host in self.engine._hosts.values():
             sizes = [host.rings, host.queues, host.checks.answers.wanted, host.checks.answers.kept]
             assert not any(chain(sizes, [host.checks.takers, host.copies.takers]))
-            assert (None, None, None) == (host.checks._ring, host.copies._queue, host.checks.reading)
+            assert (None, None, None) == (host.checks._ring, host.checks.reading, host.copies.reading)
         assert not self.engine._memory.scanned
 
 
