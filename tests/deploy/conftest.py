@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cluster.api_server import ApiServer, NotStarted
+from tests.cluster.api_server import ApiServer, NotStarted, wait_until
 from tests.cluster.binaries import Unavailable as NoServer
-from tests.cluster.binaries import find_or_build
+from tests.cluster.binaries import exclusive, find_or_build
 from tests.cluster.conftest import give_up as give_up_server
 from tests.cluster.conftest import join_or_start, run_of
 from tests.support.debian import Tool, Unavailable, find_tool, give_up
@@ -88,9 +88,12 @@ def deployed(deploy: Path, tmp_path_factory: pytest.TempPathFactory) -> ApiServe
         server = join_or_start(folder, main_process)
     except (NoServer, NotStarted) as reason:
         give_up_server(reason)
-    # again does no harm, as for an operator
-    done = server.kubectl("apply", "-k", str(deploy / "base"))
+    with exclusive(folder / "applied.lock"):
+        # two at once would both create; one after the other is what operators do as well
+        done = server.kubectl("apply", "-k", str(deploy / "base"))
     assert done.returncode == 0, done.stderr
+    # a kind is served a moment after its definition was taken
+    wait_until(lambda: len(server.served("kuik.enix.io/v1alpha1")) == 3)
     return server
 
 
