@@ -18,8 +18,8 @@ help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | while IFS='	' read -r name what; do \
 	  printf '  make %-10s %s\n' "$$name" "$$what"; done
 
-demo: $(VENV)/run ## Plan the quickstart: under a minute from nothing
-	$(BIN)/kuik plan -c examples/quickstart/config.yaml -f examples/quickstart
+demo: $(VENV)/run ## Watch half a minute of kuik at work, against a registry on this machine
+	@$(BIN)/python examples/demo/demo.py
 
 test: api-server ## Run every test; builds a Kubernetes API server the first time
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

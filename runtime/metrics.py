@@ -7,19 +7,17 @@ that export one host's interval would make every formula over it ambiguous.
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from compiler.duration import SECOND, Nanoseconds
 from compiler.plan import Operation, Plan
+from runtime.exposition import Counted
 from runtime.pacing import Outcome, OwnerStatus, RingStatus, Visit, Window
 from runtime.reconcile.measures import Family
-from runtime.reconcile.measures import Histogram as Measured
 
 __all__ = ["CONTENT_TYPE", "Anomaly", "Metrics"]
 
@@ -51,7 +49,7 @@ class Metrics:
         self._series = dict[tuple[str, str], Nanoseconds]()
         self._opened = Counts[tuple[str, str, str]]()
         self._exports = list[Callable[[], Iterable[Family]]]()
-        self.counted: tuple[tuple[tuple[tuple[str, str, str], int], ...], tuple[Family, ...]] = ((), ())
+        self._counted = Counted()
         self._anomalies = dict[str, frozenset[tuple[str, tuple[str, str, str, str]]]]()
         self._leading = False
         self.process = CollectorRegistry()
@@ -77,7 +75,7 @@ class Metrics:
         self._interval = Gauge(
             "kuik_registry_interval_seconds", "The effective time between two windows.", series, registry=registry
         )
-        registry.register(_Counted(self))
+        registry.register(self._counted)
         self._requests = Counter(
             "kuik_registry_requests", "Images that were read, by result.", (*series, "result"), registry=registry
         )
@@ -129,8 +127,8 @@ class Metrics:
 
     def collect(self) -> None:
         """Take down what is counted elsewhere; on the event loop, before ``render``."""
-        families = tuple(family for export in self._exports for family in export())
-        self.counted = (tuple(sorted(self._opened.items())), families)
+        self._counted.families = tuple(family for export in self._exports for family in export())
+        self._counted.windows = tuple(sorted(self._opened.items()))
 
     def render(self) -> bytes:
         """Write everything in Prometheus' text format; may be called from another thread."""
@@ -263,54 +261,6 @@ class Metrics:
     def export(self, families: Callable[[], Iterable[Family]]) -> None:
         """Show what others count, such as the work queue, with the rest of the pace."""
         self._exports.append(families)
-
-
-class _Counted(Collector):
-    """What is counted outside of Prometheus' client, as it was at the last ``collect`` of its owner.
-
-    Windows are counted in a plain dictionary, because ten thousand hosts open windows at once.
-    """
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    def describe(self) -> list[Metric]:
-        return []
-
-    def collect(self) -> Iterator[Metric]:
-        windows = CounterMetricFamily(
-            "kuik_registry_windows", "Windows by what became of them.", labels=("registry", "operation", "outcome")
-        )
-        opened, families = self._metrics.counted
-        for labels, count in opened:
-            windows.add_metric(labels, count)
-        yield windows
-        for family in families:
-            yield _metric(family, [*family.samples[0][0]] if family.samples else [])
-
-
-def _metric(family: Family, labels: list[str]) -> Metric:
-    if family.type == "histogram":
-        histogram = HistogramMetricFamily(family.name, family.help, labels=labels)
-        for values, value in family.samples:
-            if isinstance(value, Measured):
-                histogram.add_metric([*values.values()], _buckets(value), value.total)
-        return histogram
-    kind = CounterMetricFamily if family.type == "counter" else GaugeMetricFamily
-    metric = kind(family.name.removesuffix("_total"), family.help, labels=labels)
-    for values, value in family.samples:
-        if not isinstance(value, Measured):
-            metric.add_metric([*values.values()], value)
-    return metric
-
-
-def _buckets(measured: Measured) -> list[tuple[str, float]]:
-    """Give the cumulative buckets of a histogram."""
-    total, buckets = 0, list[tuple[str, float]]()
-    for bound, count in zip((*map(str, measured.bounds), "+Inf"), measured.counts, strict=True):
-        total += count
-        buckets.append((bound, total))
-    return buckets
 
 
 def _forget(gauge: Gauge, labels: Iterable[str]) -> None:

@@ -31,6 +31,7 @@ from runtime.reconcile.limits import LimiterByKind
 from runtime.reconcile.loop import ReconcileLoop
 from runtime.reconcile.queue import WorkQueue
 from runtime.reconcile.status import StatusWriter
+from runtime.registry import Clocks as RegistryClocks
 from runtime.registry import RegistryClient
 
 __all__ = ["Term"]
@@ -62,7 +63,9 @@ class Term:
         self._stale = asyncio.Event()
         self._told = frozenset[Diagnostic]()
         self._engine = Engine(leadership.taken_at, leadership.transitions)
-        self._client = RegistryClient(before_request=self._assert_leading, clock=clocks.boot)
+        self._client = RegistryClient(
+            before_request=self._assert_leading, clocks=RegistryClocks(clocks.boot, clocks.wall)
+        )
         credentials = Credentials(observation.docker_config)
         reader = Reader(self._client, credentials, metrics.moved)
         self._findings = Findings(clocks, self._engine.status, credentials.problem)
@@ -227,7 +230,7 @@ class Term:
 
     def _note_laps(self, laps: Iterable[Lap]) -> None:
         for lap in laps:
-            duration = format_duration(lap.duration)
+            duration = format_duration(round(lap.duration, -6))
             log.info("lap ended", extra={"host": lap.host, "owner": lap.owner, "duration": duration})
             self._touch(lap.owner)
 

@@ -32,15 +32,20 @@ def parts(node: Any) -> Iterator[tuple[str, Any]]:
         yield ".*", node["additionalProperties"]
 
 
-def fields(node: Any, schema: Any, path: str) -> Iterator[str]:
-    """Give the path of every field that can be written, and of every value of a choice."""
-    if "x-not-built" in node or "x-unsupported" in node:
+def fields(node: Any, schema: Any, path: str, inside: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Give the path of every field that can be written, and of every value of a choice.
+
+    Args:
+        inside: the definitions that the node is in; one may hold itself, as a limiter of limiters does.
+    """
+    if "x-not-built" in node or "x-unsupported" in node or node.get("$ref") in inside:
         return
     yield path
+    inside |= {node["$ref"]} if "$ref" in node else set()
     node, path = resolved(node, schema, path)
     yield from (f"{path}={value}" for value in node.get("enum", ()))
     for step, below in parts(node):
-        yield from fields(below, schema, path + step)
+        yield from fields(below, schema, path + step, inside)
 
 
 def used(value: Any, node: Any, schema: Any, path: str) -> Iterator[str]:
