@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +93,17 @@ def deployed(deploy: Path, tmp_path_factory: pytest.TempPathFactory) -> ApiServe
         # two at once would both create; one after the other is what operators do as well
         done = server.kubectl("apply", "-k", str(deploy / "base"))
     assert done.returncode == 0, done.stderr
-    # a kind is served a moment after its definition was taken
+    # a kind is served a moment after its definition was taken, and its fields, for kubectl, a moment after that
     wait_until(lambda: len(server.served("kuik.enix.io/v1alpha1")) == 3)
+    wait_until(lambda: server.kubectl("explain", "imagemonitors.spec.podSelector").returncode == 0)
     return server
+
+
+@contextmanager
+def only_leader(server: ApiServer) -> Iterator[None]:
+    """Wait until no other test holds the lease of the deployed namespace."""
+    with exclusive(Path(server.folder, "leader.lock")):
+        yield
 
 
 def render(kubectl: Path | str, folder: Path) -> list[Document]:
