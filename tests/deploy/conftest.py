@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.cluster.api_server import ApiServer, NotStarted
+from tests.cluster.api_server import ApiServer, NotStarted, wait_until
 from tests.cluster.binaries import Unavailable as NoServer
-from tests.cluster.binaries import find_or_build
+from tests.cluster.binaries import exclusive, find_or_build
 from tests.cluster.conftest import give_up as give_up_server
 from tests.cluster.conftest import join_or_start, run_of
 from tests.support.debian import Tool, Unavailable, find_tool, give_up
@@ -88,10 +89,21 @@ def deployed(deploy: Path, tmp_path_factory: pytest.TempPathFactory) -> ApiServe
         server = join_or_start(folder, main_process)
     except (NoServer, NotStarted) as reason:
         give_up_server(reason)
-    # again does no harm, as for an operator
-    done = server.kubectl("apply", "-k", str(deploy / "base"))
+    with exclusive(folder / "applied.lock"):
+        # two at once would both create; one after the other is what operators do as well
+        done = server.kubectl("apply", "-k", str(deploy / "base"))
     assert done.returncode == 0, done.stderr
+    # a kind is served a moment after its definition was taken, and its fields, for kubectl, a moment after that
+    wait_until(lambda: len(server.served("kuik.enix.io/v1alpha1")) == 3)
+    wait_until(lambda: server.kubectl("explain", "imagemonitors.spec.podSelector").returncode == 0)
     return server
+
+
+@contextmanager
+def only_leader(server: ApiServer) -> Iterator[None]:
+    """Wait until no other test holds the lease of the deployed namespace."""
+    with exclusive(Path(server.folder, "leader.lock")):
+        yield
 
 
 def render(kubectl: Path | str, folder: Path) -> list[Document]:
