@@ -43,7 +43,8 @@ def one_form_of_prefix(found: Object) -> Iterator[Diagnostic]:
     """Refuse a list of alternatives that mixes groups of repositories with single ones."""
     spec: Any = found.value.get("spec")
     entries = spec.get("alternatives") if isinstance(spec, dict) else None
-    prefixes = [e.get("imagePrefix") if isinstance(e, dict) else None for e in entries or ()]
+    entries = entries if isinstance(entries, list) else ()  # the schema says what it is instead
+    prefixes = [e.get("imagePrefix") if isinstance(e, dict) else None for e in entries]
     texts = [(index, prefix) for index, prefix in enumerate(prefixes) if isinstance(prefix, str)]
     for (_, before), (index, here) in pairwise(texts):
         if before.endswith("/") != here.endswith("/"):

@@ -1,0 +1,29 @@
+"""The rules that look at two things: what they refuse, what they warn of, and what they leave to the schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from compiler.compilation import Compilation, compile_plan
+from compiler.source import Text
+
+GROUP = "kuik.enix.io/v1alpha1"
+
+
+def resource(kind: str, spec: Any, name: str = "one") -> Text:
+    value = {"apiVersion": GROUP, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    return Text(f"{kind}-{name}.json", json.dumps(value))
+
+
+def codes(compilation: Compilation) -> list[str]:
+    return [str(d.code) for d in compilation.diagnostics]
+
+
+@pytest.mark.parametrize("alternatives", [5, 1.5, True, "text", {"imagePrefix": "a/"}, ["a/", 5]])
+def test_alternatives_that_are_no_list_of_mappings_are_refused_by_their_type(alternatives: Any) -> None:
+    compilation = compile_plan(None, [resource("ImageAlternative", {"alternatives": alternatives})])
+
+    assert {"wrong-type"} == set(codes(compilation))
