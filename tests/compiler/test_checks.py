@@ -27,3 +27,21 @@ def test_alternatives_that_are_no_list_of_mappings_are_refused_by_their_type(alt
     compilation = compile_plan(None, [resource("ImageAlternative", {"alternatives": alternatives})])
 
     assert {"wrong-type"} == set(codes(compilation))
+
+
+def test_the_host_of_a_destination_is_no_unused_host() -> None:
+    config = Text("config.yaml", "registries: {'registry.tld:443': {caFile: /ca.pem}, quay.io: {clusters: 2}}")
+    mirror = resource("ImageMirror", {"destination": {"path": "registry.tld/mirror"}})
+
+    (warning,) = compile_plan(config, [mirror]).diagnostics
+
+    assert "nothing in the input is read from quay.io" == warning.message
+
+
+def test_a_misspelled_host_may_be_that_of_a_destination() -> None:
+    config = Text("config.yaml", "registries: {registry.tdl: {caFile: /ca.pem}}")
+    mirror = resource("ImageMirror", {"destination": {"path": "registry.tld/mirror"}})
+
+    (warning,) = compile_plan(config, [mirror]).diagnostics
+
+    assert 'did you mean "registry.tld"?' == warning.help
