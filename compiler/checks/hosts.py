@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from compiler.config import insecure_hosts
+from compiler.config import Config, insecure_hosts
 from compiler.diagnostics import Code, Diagnostic
+from compiler.duration import LONGEST
 from compiler.model import Model
 from compiler.plan import Plan
 from compiler.reference import InvalidReference, canonical_host, split_host
 from compiler.source import Document
 
-__all__ = ["one_spelling_a_host", "somebody_reads_every_host"]
+__all__ = ["intervals_can_be_written", "one_spelling_a_host", "somebody_reads_every_host"]
 
 
 def one_spelling_a_host(document: Document) -> Iterator[Diagnostic]:
@@ -36,6 +37,15 @@ def one_spelling_a_host(document: Document) -> Iterator[Diagnostic]:
             message = f'"{written}" is the host {host}, which line {other.line} configures as "{first[host]}"'
             yield (place / written).error(Code.DUPLICATE_HOST, message, "join the two entries", key=True)
         first.setdefault(host, written)
+
+
+def intervals_can_be_written(config: Config) -> Iterator[Diagnostic]:
+    """Refuse ``clusters`` that make an interval longer than a duration can be (N1)."""
+    for name, host in config.hosts.items():
+        if max(host.check.interval, host.copy.interval) > LONGEST:
+            place = config.places[name] / "clusters"
+            message = f"an interval of {name} is longer than 292 years when {host.clusters} clusters share it"
+            yield place.error(Code.INVALID_DURATION, message)
 
 
 def somebody_reads_every_host(model: Model, plan: Plan) -> Iterator[Diagnostic]:

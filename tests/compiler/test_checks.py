@@ -45,3 +45,13 @@ def test_a_misspelled_host_may_be_that_of_a_destination() -> None:
     (warning,) = compile_plan(config, [mirror]).diagnostics
 
     assert 'did you mean "registry.tld"?' == warning.help
+
+
+@pytest.mark.rule("N1")
+@pytest.mark.parametrize("clusters", [1, 2])
+def test_an_effective_interval_is_no_longer_than_a_duration_can_be(clusters: int) -> None:
+    entry = f"{{copy: {{interval: 2000000h}}, clusters: {clusters}}}"
+    compilation = compile_plan(Text("config.yaml", f"registries: {{quay.io: {entry}}}"), [])
+
+    assert ["unused-host" if clusters == 1 else "invalid-duration"] == codes(compilation)
+    assert "config.yaml:1:" in str(compilation.diagnostics[0].position)

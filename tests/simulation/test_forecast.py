@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.duration import MINUTE, SECOND
+from compiler.duration import LONGEST, MINUTE, SECOND
 from compiler.plan import CheckForecast, CopyForecast, LapForecast, Plan, Queue, Ring, from_document, to_document
 from runtime.simulation import forecast
 from runtime.simulation.forecast import _drive, _product
@@ -50,6 +50,15 @@ def test_the_example_of_the_page(lab: Any) -> None:
 
 def test_a_ring_alone_laps_in_its_best_case(lab: Any) -> None:
     assert {A: (60, 60)} == laps(lab, {A: lab.images(60)})
+
+
+def test_what_takes_longer_than_a_duration_can_be_is_read_back_as_the_longest(lab: Any) -> None:
+    images = lab.images(50)
+    host = lab.host({A: images, B: images[:30]}, {M: images}, check="87600h", copy="87600h")
+    plan = forecast(Plan((host,)))
+    check, copy = plan.hosts[0].check.forecast, plan.hosts[0].copy.forecast
+    assert ([LONGEST, LONGEST], LONGEST) == ([lap.expected for lap in check.laps], copy.drain)
+    assert plan == from_document(to_document(plan))
 
 
 def test_owners_of_one_set_lap_in_their_best_case(lab: Any) -> None:
