@@ -69,8 +69,9 @@ def _forecast_checks(host: HostPlan) -> CheckForecast:
     if expected is None:
         expected = _drive(host, rings)
     laps = tuple(
-        LapForecast(ring.owner, min(len(ring.images) * interval, LONGEST), min(expected[ring.owner], LONGEST))
-        for ring in rings
+        # alone, a ring needs a window for each thing that it asks: two tags of one digest are one
+        LapForecast(ring.owner, min(len({*of_ring}) * interval, LONGEST), min(expected[ring.owner], LONGEST))
+        for ring, of_ring in zip(rings, keys, strict=True)
     )
     # rounded up: the most that any 24 hours hold, wherever they begin
     return CheckForecast(-(-_DAY // interval), len(asked), laps)

@@ -61,6 +61,12 @@ def test_what_takes_longer_than_a_duration_can_be_is_read_back_as_the_longest(la
     assert plan == from_document(to_document(plan))
 
 
+def test_references_of_one_digest_share_a_window_of_the_best_case(lab: Any) -> None:
+    digest = f"sha256:{'a' * 64}"
+    nginx = "docker.io/library/nginx"
+    assert {A: (2, 2)} == laps(lab, {A: [f"{nginx}:1@{digest}", f"{nginx}:2", f"{nginx}@{digest}"]})
+
+
 def test_owners_of_one_set_lap_in_their_best_case(lab: Any) -> None:
     assert {A: (31, 31), B: (31, 31), C: (31, 31)} == laps(lab, {o: lab.images(31) for o in (A, B, C)})
 
