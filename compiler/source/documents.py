@@ -211,11 +211,13 @@ def _text(value: Any) -> str:
 
 
 def _object_at(place: Place) -> Any:
-    value = place.document.value
-    if len(place.path) > 1 and place.path[0] == "items" and isinstance(value, dict):
+    """Give the object that a place lies in: the document's, or an item of its List, which may be a List itself."""
+    value, path = place.document.value, place.path
+    while len(path) > 1 and path[0] == "items" and isinstance(path[1], int) and isinstance(value, dict):
         items = value.get("items")
-        if isinstance(items, list) and isinstance(place.path[1], int):
-            return items[place.path[1]]
+        if not isinstance(items, list):
+            break
+        value, path = items[path[1]], path[2:]
     return value
 
 
