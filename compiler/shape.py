@@ -169,7 +169,9 @@ def _wrong_type(error: _Error, at: Place) -> Iterator[Diagnostic]:
 
 def _wrong_choice(error: _Error, at: Place) -> Iterator[Diagnostic]:
     choices = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    close = get_close_matches(str(error.instance), [str(c) for c in choices], 1, 0.6)
+    written, by_letters = str(error.instance), {str(c).lower(): str(c) for c in choices}
+    # another case is no other word: "in" is nearer to In than any number of common letters says
+    close = [by_letters[c] for c in get_close_matches(written.lower(), by_letters, 1, 0.6)]
     remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(map(str, choices))}"
     yield at.error(Code.INVALID_VALUE, f"{_name(error)} can't be {_show(error.instance)}", remedy)
 
