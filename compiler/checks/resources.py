@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from compiler.diagnostics import Code, Diagnostic, Position
-from compiler.globs import InvalidGlob, never_matches
+from compiler.globs import never_matches
 from compiler.model import NAMESPACE_NAME, Model
 from compiler.prefixes import nests
 from compiler.resources import ImageMirror, Resource
@@ -102,9 +102,6 @@ def globs_can_match(found: Object) -> Iterator[Diagnostic]:
     spec: Any = found.value.get("spec")
     globs = spec.get("excludeImages") if isinstance(spec, dict) else None
     for index, glob in enumerate(globs if isinstance(globs, list) else ()):
-        try:
-            reason = never_matches(glob) if isinstance(glob, str) else None
-        except InvalidGlob:
-            continue
+        reason = never_matches(glob) if isinstance(glob, str) else None
         if reason is not None:
             yield (found.place / "spec" / "excludeImages" / index).warning(Code.GLOB_NEVER_MATCHES, reason)
