@@ -57,7 +57,7 @@ def test_an_effective_interval_is_no_longer_than_a_duration_can_be(clusters: int
     assert "config.yaml:1:" in str(compilation.diagnostics[0].position)
 
 
-@pytest.mark.parametrize(("written", "meant"), [("in", "In"), ("notin", "NotIn"), ("doesnotexist", "DoesNotExist")])
+@pytest.mark.parametrize("written, meant", [("in", "In"), ("notin", "NotIn"), ("doesnotexist", "DoesNotExist")])
 def test_an_operator_in_another_case_is_recognised(written: str, meant: str) -> None:
     expression = {"key": "app", "operator": written, "values": ["a"]}
     compilation = compile_plan(None, [resource("ImageMonitor", {"podSelector": {"matchExpressions": [expression]}})])
@@ -74,7 +74,7 @@ def test_in_a_stream_the_object_of_a_nested_list_is_named() -> None:
     assert "document 1 (ImageMonitor/all)" == error.position.file
 
 
-@pytest.mark.parametrize(("label", "remedy"), [("a: 5", "put the value in quotes"), ("5: a", "put the key in quotes")])
+@pytest.mark.parametrize("label, remedy", [("a: 5", "put the value in quotes"), ("5: a", "put the key in quotes")])
 def test_a_label_that_is_not_text_is_a_warning_that_says_what_to_quote(label: str, remedy: str) -> None:
     pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web, labels: {{{label}}}}}\nspec: {{containers: []}}\n"
 
