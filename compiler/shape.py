@@ -68,6 +68,9 @@ def _validator(schema: str) -> Draft202012Validator:
         inherited = Draft202012Validator.VALIDATORS[keyword]
 
         def check(validator: Any, bound: Any, instance: Any, node: Mapping[str, Any]) -> Iterator[ValidationError]:
+            if keyword == "pattern" and bound.endswith("$"):
+                # to JSON Schema $ is the end of the text; to Python it stands before a last line feed, too
+                bound = rf"{bound[:-1]}\Z"
             if "format" not in node:
                 yield from inherited(validator, bound, instance, node) or ()
 

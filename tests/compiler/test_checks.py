@@ -79,3 +79,10 @@ def test_a_label_that_is_not_text_is_a_warning_that_says_what_to_quote(label: st
     pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web, labels: {{{label}}}}}\nspec: {{containers: []}}\n"
 
     assert [remedy] == [d.help for d in compile_plan(None, [Text("pod.yaml", pod)]).diagnostics]
+
+
+@pytest.mark.parametrize("cluster", ["a\n", "a b", "", "a_b", "x" * 33])
+def test_a_cluster_has_an_id_that_tags_can_end_in(cluster: str) -> None:
+    compilation = compile_plan(Text("config.json", json.dumps({"clusterID": cluster})), [])
+
+    assert ["invalid-value"] == codes(compilation)
