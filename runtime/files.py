@@ -50,9 +50,9 @@ def read_files(paths: Sequence[str], *, exclude: Sequence[str] = (), besides: st
             _add(files, _read_stdin())
             continue
         is_folder = _is_folder(path)
-        for found in _walk(path, files) if is_folder else [path]:
+        for found in _walk(path, exclude, files):
             identity = _identity(found)
-            if not _excluded(found, exclude) and (identity is None or identity not in known):
+            if identity is None or identity not in known:
                 known.add(identity)
                 _add(files, read_file(found), named=not is_folder)
     return files
@@ -110,13 +110,19 @@ def _add(files: Files, read: Text | Diagnostic, *, named: bool = False) -> None:
     files.texts.append(read)
 
 
-def _walk(folder: str, files: Files) -> Iterator[str]:
-    """Give the files of a folder in code-point order of their paths; a loop of links ends where it began."""
-    seen, stack = set[tuple[int, int]](), [folder]
+def _walk(start: str, exclude: Sequence[str], files: Files) -> Iterator[str]:
+    """Give a file, or those of a folder in code-point order of their paths; a loop of links ends where it began.
+
+    What is left out is not looked at: neither a folder that may not be read nor a link that leads nowhere is told.
+    """
+    seen, stack = set[tuple[int, int]](), [start]
     while stack:
         path = stack.pop()
+        if _excluded(path, exclude):
+            continue
         if not _is_folder(path):
-            if _is_regular(path, files):
+            # what was named is read whatever it is, such as /dev/fd/63
+            if path == start or _is_regular(path, files):
                 yield path
             continue
         identity = _identity(path)

@@ -167,6 +167,8 @@ def test_a_link_to_nowhere_is_told_and_a_link_to_a_file_is_read(team: Kuik) -> N
 
     assert 1 == done.returncode
     assert "manifests/dangling.yaml: error[unreadable]: this can't be read: there is no such file" in done.stdout
+    done = team("validate", "-f", "manifests", "--exclude", "dangling.yaml")
+    assert (0, "") == (done.returncode, done.stdout)
     assert "read 1 file, 0 resources, 1 workload" in done.stderr
 
 
