@@ -162,12 +162,12 @@ def _wrong_type(error: _Error, at: Place) -> Iterator[Diagnostic]:
     expected = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     is_duration = str(_node(error).get("format", "")).startswith("go-")
     wanted = "a duration such as 30s" if is_duration else " or ".join(_TYPES[t] for t in expected)
-    remedy = ""
+    shown, remedy = _as_written(at, error.instance), ""
     if "string" in expected and not is_duration and isinstance(error.instance, bool | int | float):
-        remedy = f'write it in quotes: "{_show(error.instance)}"'
+        remedy = f'write it in quotes: "{shown}"'
     elif expected == ["boolean"] and read_by_1_1(str(error.instance)):
         remedy = f"write {read_by_1_1(str(error.instance))}"
-    yield at.error(Code.WRONG_TYPE, f"{_name(error)} must be {wanted}, not {_show(error.instance)}", remedy)
+    yield at.error(Code.WRONG_TYPE, f"{_name(error)} must be {wanted}, not {shown}", remedy)
 
 
 def _wrong_choice(error: _Error, at: Place) -> Iterator[Diagnostic]:
@@ -207,6 +207,16 @@ def _out_of_range(error: _Error, at: Place) -> Iterator[Diagnostic]:
 def _wrong_pattern(error: _Error, at: Place) -> Iterator[Diagnostic]:
     remedy = _node(error).get("description", "")
     yield at.error(Code.INVALID_VALUE, f"{_name(error)} can't be {_show(error.instance)}", remedy)
+
+
+def _as_written(at: Place, value: Any) -> str:
+    """Show a value; a number as the input has it, because a version 1.10 that lost its zero is another one."""
+    position = at.position()
+    text = position.excerpt[position.column - 1 :][: position.width]
+    try:
+        return text if isinstance(value, float) and float(text) == value else _show(value)
+    except ValueError:  # what stands there is an alias, or a number that only YAML knows
+        return _show(value)
 
 
 def _show(value: Any) -> str:

@@ -86,3 +86,12 @@ def test_a_cluster_has_an_id_that_tags_can_end_in(cluster: str) -> None:
     compilation = compile_plan(Text("config.json", json.dumps({"clusterID": cluster})), [])
 
     assert ["invalid-value"] == codes(compilation)
+
+
+def test_a_number_where_text_belongs_is_shown_as_it_was_written() -> None:
+    spec = "{podSelector: {matchLabels: {version: 1.10}}}"
+    monitor = f"apiVersion: {GROUP}\nkind: ImageMonitor\nmetadata: {{name: all}}\nspec: {spec}\n"
+
+    (error,) = compile_plan(None, [Text("monitor.yaml", monitor)]).diagnostics
+
+    assert 'write it in quotes: "1.10"' == error.help
