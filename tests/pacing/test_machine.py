@@ -134,9 +134,8 @@ class Pacing(RuleBasedStateMachine):
         for host in HOSTS:
             wanted = {owner: self.wanted(owner, host) for owner in (MIRROR, *MONITORS)}
             rings = tuple(Ring(owner, images) for owner, images in wanted.items() if images)
-            queues = tuple(
-                Queue(MIRROR, tuple(Copy(i, f"r/{i}") for i in wanted[MIRROR])) for _ in [0] if wanted[MIRROR]
-            )
+            copies = tuple(Copy(image, f"r/{image}") for image in wanted[MIRROR])
+            queues = (Queue(MIRROR, copies),) if copies else ()
             if rings or self.configuration[host] is not None:
                 check, copy = self.effective(host, CHECK), self.effective(host, COPY)
                 timeout = self.configuration["timeout"]
