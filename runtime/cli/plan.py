@@ -77,7 +77,7 @@ def command(
         click.echo(f"no plan: {count(compilation.diagnostics)}", err=True)
         return 1
     click.echo(counted(compilation.counts), err=True)
-    old = _read_other(against, f"kuik plan … -o yaml > {against}") if against is not None else None
+    old = _read_other(against, _printing(against)) if against is not None else None
     committed = _read_other(check, _mending(check, inputs)) if check is not None else None
     difference = diff(old, compilation.plan) if old is not None else None
     view = _View(compilation, compilation.plan, difference, against or "")
@@ -160,6 +160,15 @@ def _read_other(path: str, mending: str) -> Plan:
     return plan
 
 
+def _printing(path: str) -> str:
+    """Give the command that prints some plan into a file."""
+    return f"kuik plan … -o {_form(path)} > {path}"
+
+
+def _form(path: str) -> str:
+    return "json" if path.endswith(".json") else "yaml"
+
+
 def _mending(path: str, inputs: Inputs) -> str:
     """Give the command that writes the plan of these inputs."""
     words = ["kuik", "plan"]
@@ -173,6 +182,6 @@ def _mending(path: str, inputs: Inputs) -> str:
     ):
         for value in values:
             words += [option, value]
-    words += ["-o", "json" if path.endswith(".json") else "yaml"]
+    words += ["-o", _form(path)]
     before = "… | " if STDIN in inputs.paths or inputs.config == STDIN else ""
     return f"{before}{shlex.join(words)} > {shlex.quote(path)}"
