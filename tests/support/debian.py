@@ -50,22 +50,28 @@ class Tool:
         return done.stdout
 
 
-def give_up(reason: Exception) -> NoReturn:
+def give_up(reason: Exception, what: str = "docker-registry and skopeo") -> NoReturn:
     """Skip on a laptop that is no Debian; fail under CI."""
     if _ENVIRONMENT.get("CI"):
-        pytest.fail(f"CI needs Debian's docker-registry and skopeo: {reason}", pytrace=False)
-    pytest.skip(f"Debian's docker-registry and skopeo cannot be had: {reason}")
+        pytest.fail(f"CI needs Debian's {what}: {reason}", pytrace=False)
+    pytest.skip(f"Debian's {what} cannot be had: {reason}")
 
 
-def find_tool(program: str, packages: tuple[str, ...] = ("docker-registry", "skopeo")) -> Tool:
+def find_tool(
+    program: str, packages: tuple[str, ...] = ("docker-registry", "skopeo"), cache: str = "debian-registry"
+) -> Tool:
     """Find a program.
+
+    Args:
+        packages: have it, and whatever else is to lie in the same folder.
+        cache: the name of that folder.
 
     Raises:
         Unavailable: it is not here and can't be downloaded.
     """
     if installed := shutil.which(program):
         return Tool(Path(installed), _ENVIRONMENT.get("LD_LIBRARY_PATH", ""))
-    folder = _cache()
+    folder = _cache() / cache
     path = folder / "usr" / "bin" / program
     if not path.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +84,7 @@ def find_tool(program: str, packages: tuple[str, ...] = ("docker-registry", "sko
 
 def _cache() -> Path:
     base = _ENVIRONMENT.get("XDG_CACHE_HOME") or Path(_ENVIRONMENT.get("HOME", "~")).expanduser() / ".cache"
-    return Path(base) / "kuik" / "debian-registry"
+    return Path(base) / "kuik"
 
 
 def _unpack(folder: Path, packages: tuple[str, ...]) -> None:
