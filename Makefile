@@ -44,7 +44,7 @@ format: $(VENV)/dev ## Rewrite the sources in the common format
 	$(BIN)/ruff format .
 
 golden: $(VENV)/dev ## Rewrite what is derived: golden plans, CustomResourceDefinitions
-	KUIK_GOLDEN=rewrite $(BIN)/python -m pytest -n $(WORKERS) tests/golden tests/schemas $(ARGS)
+	KUIK_GOLDEN=rewrite $(BIN)/python -m pytest -n $(WORKERS) tests/golden tests/schemas tests/deploy/test_manifests.py $(ARGS)
 
 bench: $(VENV)/dev ## Measure speed and memory, and print tables
 	$(BIN)/python bench

@@ -110,7 +110,7 @@ def _build(model: Model) -> tuple[Plan, list[Diagnostic]]:
     """Build the plan of a sound model, and say what only the plan shows."""
     tracking = track(model)
     plan = _assemble(model, tracking)
-    return plan, [*_homeless(tracking), *host_checks.somebody_reads_every_host(model.config, plan)]
+    return plan, [*_homeless(tracking), *host_checks.somebody_reads_every_host(model, plan)]
 
 
 def _sorted(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -15,6 +15,7 @@ from compiler.quoting import quoted
 
 __all__ = [
     "HOUR",
+    "LONGEST",
     "MILLISECOND",
     "MINUTE",
     "SECOND",
@@ -31,7 +32,9 @@ SECOND: Final = 1_000 * MILLISECOND
 MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
 
-_LARGEST: Final = 2**63 - 1
+LONGEST: Final = 2**63 - 1
+"""What 64 bits of nanoseconds hold, about 292 years."""
+
 _MOST_DIGITS: Final = 19  # of 2**63; reading no more keeps a hostile text from costing quadratic time
 _UNITS: Final = {
     "ns": 1,
@@ -68,7 +71,7 @@ def parse_duration(text: str) -> Nanoseconds:
         return 0
     total = _sum_of_terms(text, start)
     # two's complement: the most negative duration has no positive counterpart
-    if total > _LARGEST + is_negative:
+    if total > LONGEST + is_negative:
         raise InvalidDuration(f"{quoted(text)} is longer than 292 years")
     return -total if is_negative else total
 
@@ -128,7 +131,7 @@ def _fraction(digits: str, scale: int) -> Nanoseconds:
     """
     value, power = 0, 1.0
     for digit in digits:
-        if value > _LARGEST // 10 or value * 10 + int(digit) > _LARGEST + 1:
+        if value > LONGEST // 10 or value * 10 + int(digit) > LONGEST + 1:
             break
         value = value * 10 + int(digit)
         power *= 10

@@ -31,7 +31,11 @@ def read_config(text: Text) -> tuple[Config | None, list[Diagnostic]]:
     found += host_checks.one_spelling_a_host(document)
     if not found:
         found += election_checks.times_leave_one_leader(document)
-    return (None, found) if found else (build_config(document), [])
+    if found:
+        return None, found
+    config = build_config(document)
+    found += host_checks.intervals_can_be_written(config)
+    return (None, found) if found else (config, [])
 
 
 def read_plan(text: Text) -> tuple[Plan | None, list[Diagnostic]]:

@@ -19,7 +19,7 @@ import schemas
 from compiler.bounds import beyond
 from compiler.diagnostics import Code, Diagnostic, Severity
 from compiler.formats import FORMATS, InvalidFormat
-from compiler.source import Place, may_hold_1_1, read_by_1_1
+from compiler.source import Place, read_by_1_1
 
 __all__ = ["check_shape"]
 
@@ -68,6 +68,9 @@ def _validator(schema: str) -> Draft202012Validator:
         inherited = Draft202012Validator.VALIDATORS[keyword]
 
         def check(validator: Any, bound: Any, instance: Any, node: Mapping[str, Any]) -> Iterator[ValidationError]:
+            if keyword == "pattern" and bound.endswith("$"):
+                # to JSON Schema $ is the end of the text; to Python it stands before a last line feed, too
+                bound = rf"{bound[:-1]}\Z"
             if "format" not in node:
                 yield from inherited(validator, bound, instance, node) or ()
 
@@ -90,15 +93,11 @@ def _raising(check: Callable[[Any], object]) -> Callable[[object], bool]:
 
 
 def _read_otherwise_by_kubectl(place: Place) -> Iterator[Diagnostic]:
-    if not may_hold_1_1(place.document.piece):
-        return
-    for text, position in place.unquoted():
-        other = read_by_1_1(text)
-        if other is not None:
-            message = f'kubectl reads the plain "{text}" as {other}, YAML 1.2 does not'
-            plain = f"{other.rpartition(' ')[2]} or {int(text)}" if text.isdecimal() else other
-            remedy = f'write "{text}" in quotes if it is text, otherwise {plain}'
-            yield Diagnostic(Severity.ERROR, Code.YAML_1_1, message, position, remedy)
+    for text, other, position in place.read_otherwise():
+        message = f'kubectl reads the plain "{text}" as {other}, YAML 1.2 does not'
+        plain = f"{other.rpartition(' ')[2]} or {int(text)}" if text.isdecimal() else other
+        remedy = f'write "{text}" in quotes if it is text, otherwise {plain}'
+        yield Diagnostic(Severity.ERROR, Code.YAML_1_1, message, position, remedy)
 
 
 def _explain(error: _Error, place: Place) -> Iterator[Diagnostic]:
@@ -163,17 +162,19 @@ def _wrong_type(error: _Error, at: Place) -> Iterator[Diagnostic]:
     expected = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     is_duration = str(_node(error).get("format", "")).startswith("go-")
     wanted = "a duration such as 30s" if is_duration else " or ".join(_TYPES[t] for t in expected)
-    remedy = ""
+    shown, remedy = _as_written(at, error.instance), ""
     if "string" in expected and not is_duration and isinstance(error.instance, bool | int | float):
-        remedy = f'write it in quotes: "{_show(error.instance)}"'
+        remedy = f'write it in quotes: "{shown}"'
     elif expected == ["boolean"] and read_by_1_1(str(error.instance)):
         remedy = f"write {read_by_1_1(str(error.instance))}"
-    yield at.error(Code.WRONG_TYPE, f"{_name(error)} must be {wanted}, not {_show(error.instance)}", remedy)
+    yield at.error(Code.WRONG_TYPE, f"{_name(error)} must be {wanted}, not {shown}", remedy)
 
 
 def _wrong_choice(error: _Error, at: Place) -> Iterator[Diagnostic]:
     choices = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    close = get_close_matches(str(error.instance), [str(c) for c in choices], 1, 0.6)
+    written, by_letters = str(error.instance), {str(c).lower(): str(c) for c in choices}
+    # another case is no other word: "in" is nearer to In than any number of common letters says
+    close = [by_letters[c] for c in get_close_matches(written.lower(), by_letters, 1, 0.6)]
     remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(map(str, choices))}"
     yield at.error(Code.INVALID_VALUE, f"{_name(error)} can't be {_show(error.instance)}", remedy)
 
@@ -208,14 +209,14 @@ def _wrong_pattern(error: _Error, at: Place) -> Iterator[Diagnostic]:
     yield at.error(Code.INVALID_VALUE, f"{_name(error)} can't be {_show(error.instance)}", remedy)
 
 
-def _best_alternative(error: _Error, at: Place) -> Iterator[Diagnostic]:
-    """Explain the alternative of an ``anyOf`` that fits best: the one whose type is right."""
-    branches = dict[int, list[_Error]]()
-    for inner in error.context or ():
-        branches.setdefault(inner.relative_schema_path[0], []).append(inner)
-    fitting = [b for b in branches.values() if not any(e.validator == "type" and not e.relative_path for e in b)]
-    for inner in (fitting or list(branches.values()))[0]:
-        yield from _explain(inner, Place(at.document, at.path[: len(at.path) - len(error.absolute_path)]))
+def _as_written(at: Place, value: Any) -> str:
+    """Show a value; a number as the input has it, because a version 1.10 that lost its zero is another one."""
+    position = at.position()
+    text = position.excerpt[position.column - 1 :][: position.width]
+    try:
+        return text if isinstance(value, float) and float(text) == value else _show(value)
+    except ValueError:  # what stands there is an alias, or a number that only YAML knows
+        return _show(value)
 
 
 def _show(value: Any) -> str:
@@ -241,8 +242,6 @@ _EXPLAIN: Final[Mapping[str, Callable[[ValidationError, Place], Iterator[Diagnos
     "const": _wrong_choice,
     "format": _wrong_format,
     "pattern": _wrong_pattern,
-    "anyOf": _best_alternative,
-    "oneOf": _best_alternative,
     **dict.fromkeys(
         ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
         _out_of_range,

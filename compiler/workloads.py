@@ -123,10 +123,11 @@ class _PodReader:
         good = {k: v for k, v in labels.items() if type(v) is str and type(k) is str}
         if len(good) != len(labels):
             bad = next(k for k in labels if k not in good)
+            part = "value" if isinstance(bad, str) else "key"
             where = self.place / "metadata" / "labels" / (bad if isinstance(bad, str) else "")
-            name = f"the label {quoted(bad)}" if isinstance(bad, str) else "a label"
-            message = f"{self.found.label} has {name}, which is not text; Kubernetes refuses it"
-            self.diagnostics.append(where.warning(Code.INVALID_WORKLOAD, message, "put the value in quotes"))
+            name = f"the label {quoted(bad)}, which" if isinstance(bad, str) else "a label whose key"
+            message = f"{self.found.label} has {name} is not text; Kubernetes refuses it"
+            self.diagnostics.append(where.warning(Code.INVALID_WORKLOAD, message, f"put the {part} in quotes"))
         return good
 
     def images(self, pod: Mapping[str, Any], spec: Mapping[str, Any]) -> tuple[Reference, ...]:

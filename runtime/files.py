@@ -50,9 +50,9 @@ def read_files(paths: Sequence[str], *, exclude: Sequence[str] = (), besides: st
             _add(files, _read_stdin())
             continue
         is_folder = _is_folder(path)
-        for found in _walk(path, files) if is_folder else [path]:
+        for found in _walk(path, exclude, files):
             identity = _identity(found)
-            if not _excluded(found, exclude) and (identity is None or identity not in known):
+            if identity is None or identity not in known:
                 known.add(identity)
                 _add(files, read_file(found), named=not is_folder)
     return files
@@ -73,20 +73,28 @@ def read_file(path: str) -> Text | Diagnostic:
 def _read_stdin() -> Text | Diagnostic:
     if sys.stdin is None:
         return _error("<stdin>", Code.UNREADABLE, "standard input is closed")
-    return _decode("<stdin>", _read_bounded(sys.stdin.buffer), is_stream=True)
+    try:
+        content = _read_bounded(sys.stdin.buffer)
+    except OSError as error:
+        return _unreadable("<stdin>", error)
+    return _decode("<stdin>", content, is_stream=True)
 
 
-def _read_bounded(file: BinaryIO) -> bytes:
-    """Read to the end, or a little more than the bound."""
+def _read_bounded(file: BinaryIO) -> bytes | None:
+    """Read to the end; None when that lies beyond the bound, which a file says at once and a pipe or a device late."""
+    if os.fstat(file.fileno()).st_size > _LARGEST:
+        return None
     parts, size = list[bytes](), 0
-    while size <= _LARGEST and (part := file.read(_PART)):
+    while part := file.read(_PART):
         parts.append(part)
         size += len(part)
+        if size > _LARGEST:
+            return None
     return b"".join(parts)
 
 
-def _decode(name: str, content: bytes, *, is_stream: bool = False) -> Text | Diagnostic:
-    if len(content) > _LARGEST:
+def _decode(name: str, content: bytes | None, *, is_stream: bool = False) -> Text | Diagnostic:
+    if content is None:
         return _error(name, Code.TOO_LARGE, "this file is larger than 1 GiB")
     return decode(name, content, is_stream=is_stream)
 
@@ -102,13 +110,19 @@ def _add(files: Files, read: Text | Diagnostic, *, named: bool = False) -> None:
     files.texts.append(read)
 
 
-def _walk(folder: str, files: Files) -> Iterator[str]:
-    """Give the files of a folder in code-point order of their paths; a loop of links ends where it began."""
-    seen, stack = set[tuple[int, int]](), [folder]
+def _walk(start: str, exclude: Sequence[str], files: Files) -> Iterator[str]:
+    """Give a file, or those of a folder in code-point order of their paths; a loop of links ends where it began.
+
+    What is left out is not looked at: neither a folder that may not be read nor a link that leads nowhere is told.
+    """
+    seen, stack = set[tuple[int, int]](), [start]
     while stack:
         path = stack.pop()
+        if _excluded(path, exclude):
+            continue
         if not _is_folder(path):
-            if _is_regular(path, files):
+            # what was named is read whatever it is, such as /dev/fd/63
+            if path == start or _is_regular(path, files):
                 yield path
             continue
         identity = _identity(path)

@@ -7,11 +7,13 @@ from difflib import get_close_matches
 
 from compiler.config import Config, insecure_hosts
 from compiler.diagnostics import Code, Diagnostic
+from compiler.duration import LONGEST
+from compiler.model import Model
 from compiler.plan import Plan
-from compiler.reference import InvalidReference, canonical_host
+from compiler.reference import InvalidReference, canonical_host, split_host
 from compiler.source import Document
 
-__all__ = ["one_spelling_a_host", "somebody_reads_every_host"]
+__all__ = ["intervals_can_be_written", "one_spelling_a_host", "somebody_reads_every_host"]
 
 
 def one_spelling_a_host(document: Document) -> Iterator[Diagnostic]:
@@ -37,11 +39,22 @@ def one_spelling_a_host(document: Document) -> Iterator[Diagnostic]:
         first.setdefault(host, written)
 
 
-def somebody_reads_every_host(config: Config, plan: Plan) -> Iterator[Diagnostic]:
-    """Warn of a configured host that no ring and no queue reads."""
-    read = [h.host for h in plan.hosts if h.check.rings or h.copy.queues]
+def intervals_can_be_written(config: Config) -> Iterator[Diagnostic]:
+    """Refuse ``clusters`` that make an interval longer than a duration can be (N1)."""
+    for name, host in config.hosts.items():
+        if max(host.check.interval, host.copy.interval) > LONGEST:
+            place = config.places[name] / "clusters"
+            message = f"an interval of {name} is longer than 292 years when {host.clusters} clusters share it"
+            yield place.error(Code.INVALID_DURATION, message)
+
+
+def somebody_reads_every_host(model: Model, plan: Plan) -> Iterator[Diagnostic]:
+    """Warn of a configured host that no ring and no queue reads, and no mirror writes to and scans (P2)."""
+    used = {h.host for h in plan.hosts if h.check.rings or h.copy.queues}
+    used |= {split_host(mirror.path)[0] for mirror in model.mirrors}
+    config = model.config
     for host, place in config.places.items():
-        if host in config.hosts and host not in read:
-            close = get_close_matches(host, [h for h in read if h not in config.hosts], 1, 0.8)
+        if host in config.hosts and host not in used:
+            close = get_close_matches(host, sorted(used - config.hosts.keys()), 1, 0.8)
             remedy = f'did you mean "{close[0]}"?' if close else ""
             yield place.warning(Code.UNUSED_HOST, f"nothing in the input is read from {host}", remedy, key=True)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from compiler.diagnostics import Code, Diagnostic, Position
-from compiler.globs import InvalidGlob, never_matches
+from compiler.globs import never_matches
 from compiler.model import NAMESPACE_NAME, Model
 from compiler.prefixes import nests
 from compiler.resources import ImageMirror, Resource
@@ -43,7 +43,8 @@ def one_form_of_prefix(found: Object) -> Iterator[Diagnostic]:
     """Refuse a list of alternatives that mixes groups of repositories with single ones."""
     spec: Any = found.value.get("spec")
     entries = spec.get("alternatives") if isinstance(spec, dict) else None
-    prefixes = [e.get("imagePrefix") if isinstance(e, dict) else None for e in entries or ()]
+    entries = entries if isinstance(entries, list) else ()  # the schema says what it is instead
+    prefixes = [e.get("imagePrefix") if isinstance(e, dict) else None for e in entries]
     texts = [(index, prefix) for index, prefix in enumerate(prefixes) if isinstance(prefix, str)]
     for (_, before), (index, here) in pairwise(texts):
         if before.endswith("/") != here.endswith("/"):
@@ -101,9 +102,6 @@ def globs_can_match(found: Object) -> Iterator[Diagnostic]:
     spec: Any = found.value.get("spec")
     globs = spec.get("excludeImages") if isinstance(spec, dict) else None
     for index, glob in enumerate(globs if isinstance(globs, list) else ()):
-        try:
-            reason = never_matches(glob) if isinstance(glob, str) else None
-        except InvalidGlob:
-            continue
+        reason = never_matches(glob) if isinstance(glob, str) else None
         if reason is not None:
             yield (found.place / "spec" / "excludeImages" / index).warning(Code.GLOB_NEVER_MATCHES, reason)

@@ -16,6 +16,7 @@ from compiler.source.items import cut_item
 from compiler.source.parse import Broken, parse, repeats_a_key
 from compiler.source.positions import LARGEST_PIECE, Path, Span, duplicate_keys, find, has_positions, plain_scalars
 from compiler.source.text import Text
+from compiler.source.yaml11 import may_hold_1_1, read_by_1_1
 
 __all__ = ["Document", "Object", "Place", "flatten", "read_documents"]
 
@@ -107,13 +108,17 @@ class Place:
             message = f'the key "{name}" stands here a second time; the first is in line {before.line}'
             yield Diagnostic(Severity.ERROR, Code.DUPLICATE_KEY, message, here, "keep one of the two")
 
-    def unquoted(self) -> Iterator[tuple[str, Position]]:
-        """Find the scalars below this place that are written without quotes."""
+    def read_otherwise(self) -> Iterator[tuple[str, str, Position]]:
+        """Find the scalars below this place that YAML 1.1 reads otherwise; with each, what it reads them as."""
         if self.document.piece.lstrip()[:1] == "{":  # JSON quotes every string
             return
         piece, path, offset = self._piece()
+        if not may_hold_1_1(piece):
+            return
         for text, span in plain_scalars(piece, path):
-            yield text, self.document.position(Span(offset + span.offset, span.width), self._label())
+            other = read_by_1_1(text)
+            if other is not None:
+                yield text, other, self.document.position(Span(offset + span.offset, span.width), self._label())
 
     def _piece(self) -> tuple[str, Path, int]:
         """Give the text to compose, the path in it, and where it begins in the document."""
@@ -206,11 +211,13 @@ def _text(value: Any) -> str:
 
 
 def _object_at(place: Place) -> Any:
-    value = place.document.value
-    if len(place.path) > 1 and place.path[0] == "items" and isinstance(value, dict):
+    """Give the object that a place lies in: the document's, or an item of its List, which may be a List itself."""
+    value, path = place.document.value, place.path
+    while len(path) > 1 and path[0] == "items" and isinstance(path[1], int) and isinstance(value, dict):
         items = value.get("items")
-        if isinstance(items, list) and isinstance(place.path[1], int):
-            return items[place.path[1]]
+        if not isinstance(items, list):
+            break
+        value, path = items[path[1]], path[2:]
     return value
 
 

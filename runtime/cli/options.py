@@ -19,18 +19,21 @@ from compiler.render import text
 from compiler.source import Text
 from runtime.files import STDIN, read_file, read_files
 
-__all__ = ["Inputs", "colored", "compile_inputs", "count", "counted", "input_options", "report"]
+__all__ = ["Inputs", "cluster_options", "colored", "compile_inputs", "count", "counted", "input_options", "report"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What -c, -f and --exclude say."""
+    """What -c, -f and --exclude say, or --cluster instead of the latter two."""
 
     config: str | None
-    paths: tuple[str, ...]
-    exclude: tuple[str, ...]
+    paths: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    cluster: bool = False
+    kubeconfig: str | None = None
+    context: str | None = None
 
 
 def input_options(command: _F) -> _F:
@@ -58,6 +61,16 @@ def input_options(command: _F) -> _F:
                 help="Leave out files whose path, name or folder matches, such as 'charts/*'. Repeatable.",
             ),
         )
+    ):
+        command = option(command)
+    return command
+
+
+def cluster_options(command: _F) -> _F:
+    """Add --kubeconfig and --context to a command."""
+    for option in (
+        click.option("--context", metavar="NAME", help="The context of the kubeconfig; its current one unless named."),
+        click.option("--kubeconfig", metavar="FILE", help="The way to the cluster; as kubectl, unless named."),
     ):
         command = option(command)
     return command

@@ -16,7 +16,7 @@ from compiler.plan import Plan, to_document, without_forecasts
 from compiler.reading import read_plan
 from compiler.source import Text
 from runtime.cli.forecasts import foreseen
-from runtime.cli.options import Inputs, colored, compile_inputs, count, counted, input_options, report
+from runtime.cli.options import Inputs, cluster_options, colored, compile_inputs, count, counted, input_options, report
 from runtime.files import STDIN, read_file
 
 __all__ = ["command"]
@@ -26,6 +26,8 @@ _DIFFERS = 2
 
 @click.command("plan")
 @input_options
+@click.option("--cluster", is_flag=True, help="Take resources and pods from a cluster instead of files.")
+@cluster_options
 @click.option(
     "-o",
     "--output",
@@ -44,7 +46,10 @@ def command(
     output: str,
     against: str | None,
     check: str | None,
+    kubeconfig: str | None,
+    context: str | None,
     *,
+    cluster: bool,
     detailed_exitcode: bool,
 ) -> int:
     """Print the window plan of a configuration and manifests.
@@ -55,13 +60,18 @@ def command(
       helm template . | kuik plan -c config.yaml -f - -o yaml > plan.yaml
       kuik plan -c config.yaml -f manifests/ --against plan.yaml -o markdown
       kuik plan -c config.yaml -f manifests/ --check plan.yaml
+      kuik plan -c config.yaml --cluster --context production
     """
     if detailed_exitcode and against is None:
         raise click.UsageError("--detailed-exitcode needs --against")
     if [config, *set(paths), against, check].count(STDIN) > 1:
         raise click.UsageError("standard input can be one of -c, -f, --against and --check only")
-    inputs = Inputs(config, paths, exclude)
-    compilation = foreseen(compile_inputs(inputs))
+    if cluster and (paths or exclude):
+        raise click.UsageError("--cluster takes the place of -f and --exclude")
+    if (kubeconfig or context) and not cluster:
+        raise click.UsageError("--kubeconfig and --context go with --cluster")
+    inputs = Inputs(config, paths, exclude, cluster, kubeconfig, context)
+    compilation = foreseen(_compile(inputs))
     report(compilation.diagnostics)
     if compilation.plan is None:
         click.echo(f"no plan: {count(compilation.diagnostics)}", err=True)
@@ -77,6 +87,14 @@ def command(
         return 1
     differs = difference is not None and not difference.is_empty
     return _DIFFERS if detailed_exitcode and differs else 0
+
+
+def _compile(inputs: Inputs) -> Compilation:
+    if not inputs.cluster:
+        return compile_inputs(inputs)
+    from runtime.cli.clusters import compile_cluster
+
+    return compile_cluster(inputs.config, inputs.kubeconfig, inputs.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +164,13 @@ def _mending(path: str, inputs: Inputs) -> str:
     """Give the command that writes the plan of these inputs."""
     words = ["kuik", "plan"]
     words += ["-c", inputs.config] if inputs.config is not None else []
-    for option, values in (("-f", inputs.paths), ("--exclude", inputs.exclude)):
+    words += ["--cluster"] if inputs.cluster else []
+    for option, values in (
+        ("-f", inputs.paths),
+        ("--exclude", inputs.exclude),
+        ("--kubeconfig", [inputs.kubeconfig] if inputs.kubeconfig else []),
+        ("--context", [inputs.context] if inputs.context else []),
+    ):
         for value in values:
             words += [option, value]
     words += ["-o", "json" if path.endswith(".json") else "yaml"]

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import click
 
-from compiler.duration import InvalidDuration, Nanoseconds, parse_duration
+from compiler.duration import Nanoseconds
 from runtime import log
-from runtime.cli.options import Inputs, colored, input_options, report
+from runtime.cli.durations import GoDuration
+from runtime.cli.options import cluster_options, colored, input_options, report
+from runtime.cluster.errors import ClusterError
 from runtime.cluster.local import LocalCluster, Sources
 from runtime.cluster.port import Cluster
 from runtime.controller import Controller, Instruments, InvalidConfiguration, Settings
@@ -24,65 +26,77 @@ from runtime.server import AddressInUse, serve
 __all__ = ["command"]
 
 
-class _Duration(click.ParamType[Nanoseconds]):
-    """A Go duration on the command line."""
-
-    name = "duration"
-
-    def convert(
-        self, value: str | Nanoseconds, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Nanoseconds:
-        if isinstance(value, int):
-            return value
-        try:
-            return parse_duration(value)
-        except InvalidDuration as error:
-            self.fail(str(error), param, ctx)
-
-
 @click.command("run")
 @input_options
 @click.option(
     "--state",
     metavar="DIR",
-    required=True,
     type=click.Path(file_okay=False),
-    help="The folder for status, made if need be; its lock is the lease.",
+    help="Run on this machine: the folder for status, made if need be; its lock is the lease.",
 )
-@click.option("--registry-config", metavar="FILE", help="A Docker config.json for secrets that no manifest holds.")
-@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", show_default=True, help="Metrics and probes.")
-@click.option("--grace", type=_Duration(), default="20s", show_default=True, help="For reads in flight at a stop.")
+@click.option("--registry-config", metavar="FILE", help="With --state: a Docker config.json for other secrets.")
+@cluster_options
+@click.option("--namespace", default="kuik-system", show_default=True, help="Of the lease and of secrets.")
+@click.option("--listen", metavar="HOST:PORT", help="Metrics, probes; 127.0.0.1:8080 with --state, else :8080.")
+@click.option("--grace", type=GoDuration(), default="20s", show_default=True, help="For reads in flight at a stop.")
 def command(
     config: str | None,
     paths: tuple[str, ...],
     exclude: tuple[str, ...],
-    state: str,
+    state: str | None,
     registry_config: str | None,
-    listen: str,
+    kubeconfig: str | None,
+    context: str | None,
+    namespace: str,
+    listen: str | None,
     grace: Nanoseconds,
 ) -> int:
-    """Read registries by the plan, on this machine.
+    """Read registries by the plan: on this machine with --state and -f, else for a cluster.
 
-    Resources and workloads are the files given with -f, which are watched, as is the configuration.
-    SIGTERM stops cleanly, SIGHUP looks at the configuration.
+    On this machine, resources and workloads are the files given with -f, which are watched.
+    For a cluster, they are its objects; whichever of several processes holds the lease leads.
+    The configuration is watched in both cases. SIGTERM stops cleanly, SIGHUP looks at the configuration.
 
     \b
-    Example:
+    Examples:
       kuik run -c config.yaml -f manifests/ --state /var/lib/kuik
+      kuik run -c config.yaml --kubeconfig ~/.kube/config --context production
     """
     if config == STDIN:
         raise click.UsageError("a configuration that is watched can't come from standard input")
-    if not paths:
+    if state is None and (paths or exclude or registry_config):
+        raise click.UsageError("-f, --exclude and --registry-config need --state; without it a cluster is run for")
+    if state is not None and not paths:
         raise click.UsageError("name the manifests to read with -f")
-    host, port = _address(listen)
+    if state is not None and (kubeconfig or context):
+        raise click.UsageError("--state runs on this machine, --kubeconfig and --context name a cluster")
+    host, port = _address(listen or ("127.0.0.1:8080" if state is not None else ":8080"))
     log.configure(color=colored(sys.stderr))
-    inputs = Inputs(config, paths, exclude)
-    sources = Sources(inputs.paths, inputs.exclude, inputs.config, registry_config)
-    cluster = LocalCluster(sources, Path(state))
-    instruments = Instruments(publish=publish_into(Path(state)))
+    settings = Settings(config, grace, _keep_what_is_there)
+    if state is not None:
+        sources = Sources(paths, exclude, config, registry_config)
+        running = _run_here(settings, sources, Path(state), host, port)
+    else:
+        running = _run_for_cluster(settings, (namespace, kubeconfig, context), host, port)
     with suppress(KeyboardInterrupt):
-        return asyncio.run(_run(Settings(config, grace, _keep_what_is_there), cluster, instruments, host, port))
+        return asyncio.run(running)
     return 130
+
+
+async def _run_here(settings: Settings, sources: Sources, state: Path, host: str, port: int) -> int:
+    cluster = LocalCluster(sources, state)
+    return await _run(settings, cluster, Instruments(publish=publish_into(state)), host, port)
+
+
+async def _run_for_cluster(settings: Settings, where: tuple[str, str | None, str | None], host: str, port: int) -> int:
+    from runtime.cluster.kube import open_cluster
+
+    try:
+        async with open_cluster(*where) as cluster:
+            return await _run(settings, cluster, Instruments(), host, port)
+    except ClusterError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 1
 
 
 async def _run(settings: Settings, cluster: Cluster, instruments: Instruments, host: str, port: int) -> int:

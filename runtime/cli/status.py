@@ -15,7 +15,7 @@ import click
 from compiler.render import yaml
 from compiler.render.columns import Cell, lay_out
 from compiler.terminal import Style
-from runtime.cli.options import colored
+from runtime.cli.options import cluster_options, colored
 from runtime.cluster.state import read_statuses
 from runtime.overview import Document, overview, read_moment
 from runtime.pace import is_led, read_pace
@@ -31,27 +31,30 @@ _CLOCK: Final = "%H:%M:%S"
 @click.option(
     "--state",
     metavar="DIR",
-    default=".",
-    show_default=True,
     type=click.Path(exists=True, file_okay=False),
-    help="The state folder of kuik run.",
+    help="The state folder of kuik run; without it a cluster is asked.",
 )
+@cluster_options
 @click.option("--watch", is_flag=True, help="Show it again every second.")
 @click.option(
     "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True, help="The form."
 )
-def command(state: str, output: str, *, watch: bool) -> int:
+def command(state: str | None, output: str, kubeconfig: str | None, context: str | None, *, watch: bool) -> int:
     """Show hosts with their next windows, rings with the progress of their laps, queues, and what is wrong.
 
-    It reads what kuik run has written and asks nobody.
+    With --state it reads what kuik run has written there, and asks nobody.
+    In a cluster the resources' status says it all but for the windows, which the leader alone knows.
 
     \b
     Example:
       kuik status --state /var/lib/kuik --watch
+      kuik status --context production
     """
-    folder = Path(state)
+    if state is not None and (kubeconfig or context):
+        raise click.UsageError("--state is of this machine, --kubeconfig and --context name a cluster")
     while True:
-        text = _render(_look(folder), output, color=colored(sys.stdout))
+        document = _look(Path(state)) if state is not None else _look_at_cluster(kubeconfig, context)
+        text = _render(document, output, color=colored(sys.stdout))
         if watch and sys.stdout.isatty():
             text = _CLEAR + text
         click.echo(text, nl=False)
@@ -64,6 +67,12 @@ def command(state: str, output: str, *, watch: bool) -> int:
 def _look(folder: Path) -> Document:
     statuses, _ = read_statuses(folder)
     return overview(read_pace(folder), statuses, datetime.now(UTC), is_led=is_led(folder))
+
+
+def _look_at_cluster(kubeconfig: str | None, context: str | None) -> Document:
+    from runtime.cli.clusters import statuses_of_cluster
+
+    return overview(None, statuses_of_cluster(kubeconfig, context), datetime.now(UTC), is_led=True)
 
 
 def _render(document: Document, output: str, *, color: bool) -> str:

@@ -108,6 +108,19 @@ class Follower(Generic[V]):
         self._list_wanted.set()
         await self._listed.wait()
 
+    async def read_once(self) -> Mapping[str, V]:
+        """List the collection once, instead of following it; a kind that may be missing and is gives nothing.
+
+        Raises:
+            ClusterError: the list could not be read.
+        """
+        try:
+            await self._list()
+        except NotFound:
+            if not self._collection.may_be_missing:
+                raise
+        return self.values
+
     async def run(self) -> None:
         """Follow; never returns."""
         while True:

@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from compiler.diagnostics import Diagnostic
 from compiler.duration import SECOND, Nanoseconds
@@ -38,7 +38,9 @@ from runtime.cluster.port import Observation, Report, Sighting, Snapshot, Topic
 from runtime.cluster.reading import labels_of, object_of, read_docker_config, read_platform, read_sighting
 from schemas.names import NAMES
 
-__all__ = ["FIELD_MANAGER", "FINALIZER", "KubernetesCluster", "open_cluster"]
+__all__ = ["FIELD_MANAGER", "FINALIZER", "KubernetesCluster", "open_cluster", "read_cluster"]
+
+_V = TypeVar("_V")
 
 FIELD_MANAGER: Final = "kuik"
 FINALIZER: Final = f"{GROUP}/cleanup"
@@ -67,6 +69,33 @@ async def open_cluster(
     """
     async with open_api(kubeconfig, context) as api:
         yield KubernetesCluster(api, namespace, pace, clock)
+
+
+async def read_cluster(insecure: frozenset[str], kubeconfig: str | None = None, context: str | None = None) -> Snapshot:
+    """Read resources, pods and namespaces once, for a plan; whoever asks needs no rights on secrets and nodes.
+
+    Args:
+        insecure: the canonical hosts that are read over plain HTTP.
+        kubeconfig: a path; None looks where ``open_api`` says.
+        context: of the kubeconfig.
+
+    Raises:
+        ClusterError: there is no way to a cluster, or it doesn't answer.
+    """
+    async with open_api(kubeconfig, context) as api:
+        resources = [await _once(api, _resources(kind)) for kind in sorted(KINDS)]
+        pods = (await _once(api, _pods(insecure))).values()
+        namespaces = await _once(api, _NAMESPACES)
+    return Snapshot(
+        tuple(found[key] for found in resources for key in sorted(found)),
+        tuple(pod.sighting for pod in pods),
+        {key.removeprefix("/"): labels for key, labels in namespaces.items()},
+        diagnostics=tuple(diagnostic for pod in pods for diagnostic in pod.odd),
+    )
+
+
+async def _once(api: Api, collection: Collection[_V]) -> Mapping[str, _V]:
+    return await Follower(api, collection, lambda: None, Pace()).read_once()
 
 
 class KubernetesCluster:

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from compiler.duration import Nanoseconds
 from compiler.plan import Operation
-from runtime.pacing.grid import Grid
 from runtime.pacing.queue import Queue
 from runtime.pacing.requests import secret_for
 from runtime.pacing.series import Series
@@ -18,20 +17,22 @@ __all__ = ["CopySeries"]
 class CopySeries(Series[Queue]):
     """The copy windows of one host; the takers are its queues."""
 
-    __slots__ = ("_queue",)
+    __slots__ = ()
 
     operation: ClassVar[Operation] = Operation.COPY
 
-    def __init__(self, host: str, grid: Grid, starts: int) -> None:
-        super().__init__(host, grid, starts)
-        self._queue: Queue | None = None
-
     def finish(self, read: Read, response: Response | None, now: Nanoseconds) -> bool:
-        """Note how the copy in flight ended; say whether its image has arrived and is wanted."""
+        """Note how the copy in flight ended; say whether its image has arrived and is wanted.
+
+        A mirror that went meanwhile and came back has another queue, which wants the same copy or doesn't.
+
+        Raises:
+            UnknownRead: the read isn't in flight.
+        """
         if self.reading is not read:
             raise UnknownRead(read)
-        queue = self._queue
-        self.reading, self._queue = None, None
+        self.reading = None
+        queue = next((queue for queue in self.takers if queue.owner == read.owner), None)
         return queue is not None and queue.finish(read, response, now)
 
     def _take(self, number: int, opens: Nanoseconds) -> Window:
@@ -52,7 +53,7 @@ class CopySeries(Series[Queue]):
                     copy,
                 )
                 queue.start(copy.image)
-                self.reading, self._queue = read, queue
+                self.reading = read
                 self._pass_turn(queue.owner)
                 return Window(self.host, self.operation, number, opens, Outcome.USED, 1, read)
         return Window(self.host, self.operation, number, opens, Outcome.IDLE)

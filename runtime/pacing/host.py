@@ -85,9 +85,13 @@ class Host:
         if before is None:
             self.checks.resume(now)
             self.copies.resume(now)
-        self._follow_queues(host.copy.queues, policy, memory)
+        changed = self._follow_queues(host.copy.queues, policy, memory)
         is_rekeyed = before is not None and before.auth != host.auth
-        laps = [self._fit(ring, memory, now, is_rekeyed=is_rekeyed) for ring in host.check.rings]
+        laps = list[Lap | None]()
+        for wanted in host.check.rings:
+            ring = self._rings.get(wanted.owner)
+            if ring is None or is_rekeyed or wanted.owner in changed or ring.plan != wanted:
+                laps.append(self._fit(wanted, memory, now))
         for owner in self._rings.keys() - {ring.owner for ring in host.check.rings}:
             self._forget(owner)
         self._seat()
@@ -100,8 +104,6 @@ class Host:
         self.copies.follow(None)
         for owner in [*self._rings]:
             self._forget(owner)
-        for queue in self._queues.values():
-            queue.leave()
         self._queues = {}
         self._seat()
 
@@ -159,16 +161,18 @@ class Host:
             self.copies.hold(held_until)
         return held_until
 
-    def _follow_queues(self, queues: tuple[plan.Queue, ...], policy: Policy, memory: Memory) -> None:
+    def _follow_queues(self, queues: tuple[plan.Queue, ...], policy: Policy, memory: Memory) -> set[str]:
+        """Follow the queues of the plan; give the owners of those that came, changed or went."""
         before, self._queues = self._queues, {}
+        changed = set[str]()
         for wanted in queues:
             queue = before.pop(wanted.owner, None)
             if queue is None:
                 queue = Queue(wanted.owner, memory.failures(wanted.owner), is_known=memory.is_scanned(wanted.owner))
-            queue.change(wanted, policy)
+            if queue.change(wanted, policy):
+                changed.add(wanted.owner)
             self._queues[wanted.owner] = queue
-        for queue in before.values():
-            queue.leave()
+        return changed | before.keys()
 
     def _fit_mirror(self, owner: str, memory: Memory, now: Nanoseconds) -> list[Lap]:
         """Fit a mirror's ring to what is at its destination now."""
@@ -179,11 +183,9 @@ class Host:
         self._seat()
         return [] if lap is None else [lap]
 
-    def _fit(self, wanted: plan.Ring, memory: Memory, now: Nanoseconds, *, is_rekeyed: bool = False) -> Lap | None:
+    def _fit(self, wanted: plan.Ring, memory: Memory, now: Nanoseconds) -> Lap | None:
         """Make a ring what the plan wants and the destination has; give the lap that this ends."""
         ring, queue = self._rings.get(wanted.owner), self._queues.get(wanted.owner)
-        if ring is not None and queue is None and ring.queue is None and not is_rekeyed and ring.plan == wanted:
-            return None
         images = wanted.images if queue is None else tuple(i for i in wanted.images if queue.is_copied(i))
         if ring is None:
             status = memory.ring(wanted.owner, self.name)

@@ -110,12 +110,16 @@ class Queue:
         self._asleep_until = min(self._retry_at(f) for i, f in self._failures.items() if i in self._owed)
         return None
 
-    def change(self, queue: plan.Queue, policy: Policy) -> None:
-        """Follow the plan: drop what is no longer wanted, owe what is new. What goes elsewhere now is new."""
+    def change(self, queue: plan.Queue, policy: Policy) -> bool:
+        """Follow the plan: drop what is no longer wanted, owe what is new. What goes elsewhere now is new.
+
+        Returns:
+            Whether the queue is another one than before.
+        """
         self._policy = policy
         self._asleep_until = None
         if queue is self.plan or queue == self.plan:
-            return
+            return False
         self.plan = queue
         self.suspended = queue.suspended
         desired = {copy.image: copy for copy in queue.images}
@@ -128,10 +132,7 @@ class Queue:
         self._desired = desired
         if self.is_known:
             self._owe_what_is_missing(Debt.FIRST)
-
-    def leave(self) -> None:
-        """Go from the plan: what is still in flight arrives for nobody."""
-        self._desired = {}
+        return True
 
     def scanned(self, scan: Scan) -> None:
         """Learn what the destination holds: what was there and is gone is owed before anything else."""
@@ -163,8 +164,7 @@ class Queue:
             # the copy in flight may hold either; its end decides
             self._moved = response.digest
         elif response.digest != copied.digest:
-            if image not in self._owed:
-                self._owe(image, Debt.DRIFTED)
+            self._owe(image, Debt.DRIFTED)
         elif self._owed.get(image) is Debt.DRIFTED:
             self._settle(image)
 
@@ -176,7 +176,7 @@ class Queue:
         """Note how a copy ended; a response of None is one that never began, whose image keeps its place.
 
         Returns:
-            Whether the image has arrived, and is still wanted where it went.
+            Whether the image has arrived, is still wanted where it went, and may join its ring (R8).
         """
         moved, self._reading, self._moved = self._moved, None, None
         if response is None or self._desired.get(read.image) != read.copy:
@@ -189,7 +189,7 @@ class Queue:
         self._copied[read.image] = _Copied(response.digest, now)
         if moved is not None and response.digest is not None and moved != response.digest:
             self._owe(read.image, Debt.DRIFTED)
-        return True
+        return self.is_known
 
     def _fail(self, image: str, response: Response, now: Nanoseconds) -> None:
         """Go behind every image that has not failed, and behind those that have: they were tried longer ago (C2)."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import MutableSequence
 from typing import Final
 
 from compiler import plan
@@ -59,8 +57,8 @@ class Ring:
         self.sits_out = True
         self.images: tuple[str, ...] = ()
         self.keys: tuple[Key, ...] = ()
-        # when each image was visited in this process; 8 bytes an entry
-        self._visited: MutableSequence[int] = array("q")
+        # when each image was visited in this process; visits of one window share one number
+        self._visited: list[Nanoseconds] = []
         self.position = 0
         self._last: Nanoseconds | None = None
         self._remembered = status
@@ -174,7 +172,7 @@ class Ring:
         if self.images:
             self._exchange(images, keys, answers)
         else:
-            self._visited = array("q", (_NEVER,)) * len(images)
+            self._visited = [_NEVER] * len(images)
             answers.add(keys, self._cycle_started)
         self.images, self.keys = images, keys
         self.position = bisect_right(images, self.cursor) if self.checked and self.cursor is not None else 0
@@ -194,7 +192,7 @@ class Ring:
         behind the cursor comes again in a later lap, which started at that visit or after it.
         """
         before = dict(zip(self.images, zip(self.keys, self._visited, strict=True), strict=True))
-        visited, added = array("q"), list[Key]()
+        visited, added = list[Nanoseconds](), list[Key]()
         for image, key in zip(images, keys, strict=True):
             was = before.get(image)
             if was is not None and was[0] == key:

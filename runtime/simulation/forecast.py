@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from compiler.duration import HOUR, SECOND, Nanoseconds
+from compiler.duration import HOUR, LONGEST, SECOND, Nanoseconds
 from compiler.plan import CheckForecast, CheckSeries, CopyForecast, CopySeries, HostPlan, LapForecast, Plan, Ring
 from runtime.pacing import Engine, Lap, OwnerStatus, Response, RingStatus, Verdict
 from runtime.pacing.requests import Key, keys_of_ring
@@ -19,7 +19,8 @@ from runtime.pacing.requests import Key, keys_of_ring
 __all__ = ["forecast"]
 
 _DAY: Final = 24 * HOUR
-_NEVER: Final = 2**62
+_NEVER: Final = 2**80
+"""Nanoseconds: later than as many of the longest intervals as are ever driven."""
 _AVAILABLE: Final = Response(Verdict.AVAILABLE)
 
 _ENOUGH_LAPS: Final = 8
@@ -33,7 +34,8 @@ _MOST_VISITS: Final = 200_000
 def forecast(plan: Plan) -> Plan:
     """Give the plan with forecasts for every series.
 
-    A suspended host, or owner, has no laps and drains nothing: it stands still, which is no duration.
+    A suspended host, or owner, has no laps and drains nothing: it stands still, which is no duration. What would take
+    longer than a duration can be takes the longest there is, so that the plan can be read back.
     """
     return replace(plan, hosts=tuple(_forecast_host(host) for host in plan.hosts))
 
@@ -53,7 +55,7 @@ def _drain(copy: CopySeries, *, is_suspended: bool) -> Nanoseconds | None:
     owed = sum(len(queue.images) for queue in copy.queues)
     if owed and (is_suspended or not moving):
         return None
-    return moving * copy.interval
+    return min(moving * copy.interval, LONGEST)
 
 
 def _forecast_checks(host: HostPlan) -> CheckForecast:
@@ -66,7 +68,11 @@ def _forecast_checks(host: HostPlan) -> CheckForecast:
     expected = _product(rings, keys, len(asked), interval)
     if expected is None:
         expected = _drive(host, rings)
-    laps = tuple(LapForecast(r.owner, len(r.images) * interval, expected[r.owner]) for r in rings)
+    laps = tuple(
+        # alone, a ring needs a window for each thing that it asks: two tags of one digest are one
+        LapForecast(ring.owner, min(len({*of_ring}) * interval, LONGEST), min(expected[ring.owner], LONGEST))
+        for ring, of_ring in zip(rings, keys, strict=True)
+    )
     # rounded up: the most that any 24 hours hold, wherever they begin
     return CheckForecast(-(-_DAY // interval), len(asked), laps)
 

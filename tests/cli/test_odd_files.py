@@ -167,6 +167,8 @@ def test_a_link_to_nowhere_is_told_and_a_link_to_a_file_is_read(team: Kuik) -> N
 
     assert 1 == done.returncode
     assert "manifests/dangling.yaml: error[unreadable]: this can't be read: there is no such file" in done.stdout
+    done = team("validate", "-f", "manifests", "--exclude", "dangling.yaml")
+    assert (0, "") == (done.returncode, done.stdout)
     assert "read 1 file, 0 resources, 1 workload" in done.stderr
 
 
@@ -220,12 +222,16 @@ def test_a_name_that_is_no_text_is_shown_as_an_escape(team: Kuik) -> None:
     assert r"./caf\udce9\x1b[31m.yaml:1:" in done.stdout
 
 
-@pytest.mark.slow
-def test_an_endless_file_is_refused(team: Kuik) -> None:
-    done = team("validate", "-f", "/dev/zero")
+@pytest.mark.parametrize("arguments", ["-f manifests", "-f - < manifests/dump.yaml"])
+def test_a_file_of_more_than_a_gigabyte_is_refused_unread(kuik: Kuik, arguments: str) -> None:
+    (kuik.folder / "manifests").mkdir()
+    with (kuik.folder / "manifests" / "dump.yaml").open("wb") as file:
+        file.truncate((1 << 30) + 1)  # sparse: it takes no space, and would take as much memory
+
+    done = kuik.shell(f"kuik validate {arguments}")
 
     assert 1 == done.returncode
-    assert "/dev/zero: error[too-large]: this file is larger than 1 GiB" in done.stdout
+    assert ": error[too-large]: this file is larger than 1 GiB\n" in done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -236,9 +242,11 @@ def documented(root: Path) -> str:
 def test_the_page_on_diagnostics_shows_what_is_printed(kuik: Kuik, documented: str) -> None:
     (kuik.folder / "manifests").mkdir()
     (kuik.folder / "manifests" / "logo.yaml").write_bytes(b"\x89PNG\r\n")
+    with (kuik.folder / "manifests" / "dump.yaml").open("wb") as file:
+        file.truncate((1 << 30) + 1)
 
     done = kuik("validate", "-f", "manifests", "-f", "manifests/missing.yaml", "-f", "-")
 
-    assert 3 == len(done.stdout.split("\n\n"))
+    assert 4 == len(done.stdout.split("\n\n"))
     for diagnostic in done.stdout.rstrip("\n").split("\n\n"):
         assert f"```text\n{diagnostic}\n```" in documented

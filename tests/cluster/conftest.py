@@ -69,4 +69,7 @@ def crds(api_server: ApiServer, root: Path) -> Path:
             assert done.returncode == 0, done.stderr
         # a kind is served a moment before discovery lists it
         wait_until(lambda: len(api_server.served("kuik.enix.io/v1alpha1")) == len(list(folder.iterdir())))
+        # and its fields, by which kubectl validates, are published a moment after that
+        for kind in ("imagealternatives", "imagemirrors", "imagemonitors"):
+            wait_until(lambda kind=kind: api_server.kubectl("explain", f"{kind}.spec.podSelector").returncode == 0)
     return folder

@@ -27,9 +27,9 @@ SAMPLE = re.compile(r"(\w+)(\{.*\})? (\S+)")
 @pytest.fixture(scope="session")
 def promtool() -> Tool:
     try:
-        return find_tool("promtool", ("prometheus",), "debian-prometheus")
+        return find_tool("promtool", ("prometheus",))
     except Unavailable as reason:
-        give_up(reason, "prometheus")
+        give_up(reason)
 
 
 @pytest.fixture
@@ -53,9 +53,7 @@ def metrics(play: Play) -> str:
             pod("p", *map(stage.image, names), **drifted),
         )
         async with stage.process():
-            for name in ("one", "two"):
-                lap = "kuik_check_cycle_duration_seconds"
-                await stage.until(lambda name=name: stage.metric(lap, name=name) is not None)  # type: ignore[misc]
+            await stage.until(lambda: all(stage.metric(USED[0], name=name) is not None for name in ("one", "two")))
             await stage.until(lambda: stage.metric("kuik_image_drifted") is not None)
             await stage.until(lambda: stage.metric("kuik_registry_held_until_timestamp_seconds") is not None)
             stage.metrics.collect()

@@ -147,6 +147,26 @@ def test_c1_a_copy_that_goes_elsewhere_now_is_owed_anew(lab: Any) -> None:
     assert ["one/a", "two/a"] == [read.copy.to for read in driver.reads(COPY)]
 
 
+def test_c1_a_copy_in_flight_to_where_it_is_no_longer_wanted_settles_nothing(lab: Any) -> None:
+    driver = lab.drive(lab.host(queues=[Queue(M, (Copy(lab.image("a"), "one/a"),))]))
+    driver.scan(M)
+    driver.latency[COPY] = 30 * SECOND
+    driver.run(3 * MINUTE)
+    driver.apply(lab.plan(lab.host(queues=[Queue(M, (Copy(lab.image("a"), "two/a"),))])))
+    driver.run(HOUR)
+    assert ["one/a", "two/a"] == [read.copy.to for read in driver.reads(COPY)]
+
+
+def test_c1_a_scan_does_not_settle_drift(lab: Any) -> None:
+    wanted = lab.images("a")
+    driver = lab.drive(lab.host({M: wanted}, {M: wanted}, copy=HOUR), policy=SYNC)
+    driver.scan(M, wanted)
+    driver.answer = lambda _: lab.available("sha256:two")
+    driver.run(MINUTE)
+    driver.scan(M, wanted)
+    assert wanted == queue_of(driver).pending
+
+
 def test_c1_what_is_no_longer_wanted_is_no_longer_owed(lab: Any) -> None:
     driver = lab.drive(lab.host(queues={M: lab.images("a", "b", "c")}))
     driver.scan(M)
@@ -158,17 +178,35 @@ def test_c1_what_is_no_longer_wanted_is_no_longer_owed(lab: Any) -> None:
     assert (1, ()) == (queue_of(driver).desired, queue_of(driver).pending)
 
 
-def test_c1_a_copy_that_ends_when_the_mirror_has_gone_arrives_for_nobody(lab: Any) -> None:
+@pytest.mark.parametrize("back, expected", [(185, "a b"), (200, "a a b")])
+def test_c1_a_copy_that_ends_while_its_mirror_is_away_arrives_for_nobody(lab: Any, back: int, expected: str) -> None:
     there = lab.plan(lab.host(queues={M: lab.images("a", "b")}))
     driver = lab.drive(*there.hosts)
     driver.scan(M)
     driver.latency[COPY] = 10 * SECOND
     driver.run(3 * MINUTE)
     driver.apply(lab.plan(lab.host()))
+    driver.run(back * SECOND)
     driver.apply(there)
     driver.scan(M)
     driver.run(HOUR)
-    assert "a a b" == copied(driver)
+    assert expected == copied(driver)
+
+
+@pytest.mark.rule("R8")
+def test_r8_a_copy_that_ends_before_the_scan_of_its_mirror_waits_for_it(lab: Any) -> None:
+    there = lab.plan(lab.host({M: lab.images("a", "b")}, {M: lab.images("a", "b")}))
+    driver = lab.drive(*there.hosts)
+    driver.scan(M)
+    driver.latency[COPY] = 10 * SECOND
+    driver.run(3 * MINUTE)
+    driver.apply(lab.plan(lab.host()))
+    driver.apply(there)
+    driver.run(4 * MINUTE)
+    assert () == driver.engine.status(M).rings
+    driver.engine.scanned(M, Scan(3 * MINUTE), driver.now)
+    assert [1] == [ring.images for ring in driver.engine.status(M).rings]
+    assert lab.images("b") == queue_of(driver).pending
 
 
 def test_c2_a_failed_copy_goes_behind_and_holds_nobody_back(lab: Any) -> None:
@@ -256,6 +294,28 @@ def test_c2_a_restart_does_not_forget_them(lab: Any) -> None:
     after.run(7 * MINUTE)
     # two minutes after the last attempts, which ended at 3 and 4 minutes
     assert [(5, "a"), (6, "b")] == [(r.opens // MINUTE, lab.short(r.image)) for r in after.reads(COPY)]
+
+
+def test_c2_after_a_restart_too_the_one_tried_longest_ago_comes_first(lab: Any) -> None:
+    failures = (
+        CopyFailure(lab.image("a"), "PushFailed", -MINUTE, 1),
+        CopyFailure(lab.image("b"), "PushFailed", -HOUR, 1),
+    )
+    driver = lab.drive(lab.host(queues={M: lab.images("a", "b")}), records={M: Record(failures=failures)})
+    driver.scan(M)
+    driver.run(6 * MINUTE)
+    assert "b a" == copied(driver)
+
+
+def test_c2_a_changed_delay_applies_at_once(lab: Any) -> None:
+    there = lab.plan(lab.host(queues={M: lab.images("a")}, copy=MINUTE))
+    driver = lab.drive(*there.hosts, policy=Policy(MINUTE, 3 * MINUTE, retry_base=HOUR))
+    driver.scan(M)
+    driver.answer = failing("a", until=2 * MINUTE)
+    driver.run(5 * MINUTE + SECOND)
+    driver.apply(there, Policy(MINUTE, 3 * MINUTE, retry_base=MINUTE))
+    driver.run(6 * MINUTE)
+    assert [1, 6] == driver.times(Outcome.USED, COPY)
 
 
 def test_c2_failures_of_an_image_that_has_arrived_or_gone_are_forgotten(lab: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 from hypothesis import given
@@ -256,3 +256,27 @@ def test_s6_an_answer_is_kept_while_an_entry_may_use_it(lab: Any, data: st.DataO
             assert users <= answer.waiting
     driver.apply(lab.plan())
     assert all(not h.checks.answers.kept and not h.checks.answers.wanted for h in driver.engine._hosts.values())
+
+
+@given(size=st.integers(1, 40), owners=st.integers(1, 6), laps=st.integers(1, 4))
+def test_s3_requests_in_a_lap_of_owners_of_one_set_equal_the_set(lab: Any, size: int, owners: int, laps: int) -> None:
+    same = lab.images(size)
+    driver = lab.drive(lab.host({f"ImageMonitor/{n}": same for n in range(owners)}))
+    driver.run(size * laps * MINUTE)
+    assert [*same] * laps == [read.image for read in driver.reads()]
+
+
+@given(data=st.data(), owners=st.integers(1, 5))
+def test_s3_nobody_is_asked_twice_for_what_can_be_reused(lab: Any, data: st.DataObject, owners: int) -> None:
+    subsets = st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True)
+    rings = {f"ImageMonitor/{n}": lab.images(*data.draw(subsets)) for n in range(owners)}
+    driver = lab.drive(lab.host(rings))
+    driver.run(3 * HOUR)
+    last, asked = defaultdict[tuple[str, str], int](int), dict[str, int]()
+    for window in driver.of(CHECK):
+        for visit in window.visits:
+            last[visit.owner, visit.image] = window.opens
+        assert window.read is not None
+        owner, image = window.read.owner, window.read.image
+        assert asked.get(image, 0) <= last[owner, image]
+        last[owner, image] = asked[image] = window.opens

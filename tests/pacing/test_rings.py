@@ -219,6 +219,12 @@ def test_r5_status_counts_visits_and_has_no_duration_before_a_lap(lab: Any) -> N
     assert RingStatus("docker.io", 3, lab.image("a"), 1, 3 * MINUTE, 3 * MINUTE) == ring_of(driver)
 
 
+def test_r5_a_status_without_a_cursor_is_at_the_start_of_a_lap(lab: Any) -> None:
+    record = Record((RingStatus("docker.io", 3, None, 2, -MINUTE, HOUR),))
+    driver = lab.drive(lab.host({A: lab.images("a", "b")}), records={A: record})
+    assert RingStatus("docker.io", 2, None, 0, -MINUTE, HOUR) == ring_of(driver)
+
+
 def test_r5_a_ring_that_status_remembers_and_nobody_reads_any_more_is_forgotten(lab: Any) -> None:
     records = {A: Record((RingStatus("docker.io", 3, lab.image("b"), 2, -MINUTE),))}
     driver = lab.drive(lab.host(), records=records)

@@ -283,6 +283,15 @@ def test_w10_a_hold_lasts_at_most_six_hours(lab: Any) -> None:
     assert [1, 7, 8] == driver.times(Outcome.USED, CHECK, unit=HOUR)
 
 
+def test_w10_a_used_up_quota_holds_the_copies_at_most_six_hours(lab: Any) -> None:
+    driver = lab.drive(lab.host({"ImageMonitor/a": lab.images(9)}, check=HOUR, copy=HOUR))
+    driver.answer = lambda read: (
+        Response(Verdict.AVAILABLE, "sha256:x", quota_reset=1000 * HOUR) if read.opens == HOUR else lab.available()
+    )
+    driver.run(8 * HOUR)
+    assert [1, 2, 3, 4, 5, 6] == driver.times(Outcome.HELD, COPY, unit=HOUR)
+
+
 def test_w10_a_429_without_a_time_holds_nothing(lab: Any) -> None:
     driver = lab.drive(lab.host({"ImageMonitor/a": lab.images(9)}))
     driver.answer = lambda _: quota()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.duration import MINUTE, SECOND
-from compiler.plan import CheckForecast, CopyForecast, LapForecast, Plan, Queue, Ring, from_document, to_document
+from compiler.duration import LONGEST, MINUTE, SECOND
+from compiler.plan import CheckForecast, CopyForecast, LapForecast, Plan, Ring, from_document, to_document
 from runtime.simulation import forecast
 from runtime.simulation.forecast import _drive, _product
 
@@ -52,6 +53,21 @@ def test_a_ring_alone_laps_in_its_best_case(lab: Any) -> None:
     assert {A: (60, 60)} == laps(lab, {A: lab.images(60)})
 
 
+def test_what_takes_longer_than_a_duration_can_be_is_read_back_as_the_longest(lab: Any) -> None:
+    images = lab.images(50)
+    host = lab.host({A: images, B: images[:30]}, {M: images}, check="87600h", copy="87600h")
+    plan = forecast(Plan((host,)))
+    check, copy = plan.hosts[0].check.forecast, plan.hosts[0].copy.forecast
+    assert ([LONGEST, LONGEST], LONGEST) == ([lap.expected for lap in check.laps], copy.drain)
+    assert plan == from_document(to_document(plan))
+
+
+def test_references_of_one_digest_share_a_window_of_the_best_case(lab: Any) -> None:
+    digest = f"sha256:{'a' * 64}"
+    nginx = "docker.io/library/nginx"
+    assert {A: (2, 2)} == laps(lab, {A: [f"{nginx}:1@{digest}", f"{nginx}:2", f"{nginx}@{digest}"]})
+
+
 def test_owners_of_one_set_lap_in_their_best_case(lab: Any) -> None:
     assert {A: (31, 31), B: (31, 31), C: (31, 31)} == laps(lab, {o: lab.images(31) for o in (A, B, C)})
 
@@ -82,10 +98,9 @@ def test_what_is_suspended_has_no_lap(lab: Any) -> None:
     (host,) = forecast(Plan((lab.host({A: lab.images(7)}, {M: lab.images(2)}, suspended=True),))).hosts
     assert CheckForecast(0, 0, ()) == host.check.forecast
     assert CopyForecast(None) == host.copy.forecast
-    check = lab.host({A: lab.images(7)}).check
     rings = (Ring(A, lab.images(7)), Ring(B, lab.images(9), suspended=True))
-    plan = Plan((lab.host({}).__class__("docker.io", check.__class__(MINUTE, 0, "", rings), lab.host().copy),))
-    (host,) = forecast(plan).hosts
+    base = lab.host()
+    (host,) = forecast(Plan((replace(base, check=replace(base.check, rings=rings)),))).hosts
     assert [(A, 7 * MINUTE)] == [(lap.owner, lap.expected) for lap in host.check.forecast.laps]
 
 
@@ -102,9 +117,8 @@ def test_nothing_owed_is_drained(lab: Any) -> None:
 @pytest.mark.parametrize("suspended", ["one", "both"])
 def test_a_suspended_mirror_drains_nothing(lab: Any, suspended: str) -> None:
     base = lab.host(queues={M: lab.images(2), "ImageMirror/n": lab.images(3)})
-    queues = tuple(Queue(q.owner, q.images, suspended=suspended == "both" or q.owner == M) for q in base.copy.queues)
-    copy = base.copy.__class__(base.copy.interval, 0, "", queues)
-    (host,) = forecast(Plan((base.__class__("docker.io", base.check, copy),))).hosts
+    queues = tuple(replace(q, suspended=suspended == "both" or q.owner == M) for q in base.copy.queues)
+    (host,) = forecast(Plan((replace(base, copy=replace(base.copy, queues=queues)),))).hosts
     assert CopyForecast(None if suspended == "both" else 9 * MINUTE) == host.copy.forecast
 
 

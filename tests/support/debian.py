@@ -1,4 +1,4 @@
-"""Debian's docker-registry and skopeo: found in PATH, in the cache, or unpacked there once without root."""
+"""Programs of Debian's packages: found in PATH, in the cache, or unpacked there once without root."""
 
 from __future__ import annotations
 
@@ -50,28 +50,26 @@ class Tool:
         return done.stdout
 
 
-def give_up(reason: Exception, what: str = "docker-registry and skopeo") -> NoReturn:
+def give_up(reason: Exception) -> NoReturn:
     """Skip on a laptop that is no Debian; fail under CI."""
     if _ENVIRONMENT.get("CI"):
-        pytest.fail(f"CI needs Debian's {what}: {reason}", pytrace=False)
-    pytest.skip(f"Debian's {what} cannot be had: {reason}")
+        pytest.fail(f"CI needs a program of Debian's: {reason}", pytrace=False)
+    pytest.skip(f"a program of Debian's cannot be had: {reason}")
 
 
-def find_tool(
-    program: str, packages: tuple[str, ...] = ("docker-registry", "skopeo"), cache: str = "debian-registry"
-) -> Tool:
+def find_tool(program: str, packages: tuple[str, ...] = ("docker-registry", "skopeo")) -> Tool:
     """Find a program.
 
     Args:
-        packages: have it, and whatever else is to lie in the same folder.
-        cache: the name of that folder.
+        program: its name, in a folder of ``PATH`` or in the packages' ``/usr/bin``.
+        packages: those that are unpacked when it is not installed.
 
     Raises:
         Unavailable: it is not here and can't be downloaded.
     """
     if installed := shutil.which(program):
         return Tool(Path(installed), _ENVIRONMENT.get("LD_LIBRARY_PATH", ""))
-    folder = _cache() / cache
+    folder = _cache(packages)
     path = folder / "usr" / "bin" / program
     if not path.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -82,9 +80,9 @@ def find_tool(
     return Tool(path, ":".join(str(p) for p in sorted((folder / "usr" / "lib").glob("*-linux-gnu"))))
 
 
-def _cache() -> Path:
+def _cache(packages: tuple[str, ...]) -> Path:
     base = _ENVIRONMENT.get("XDG_CACHE_HOME") or Path(_ENVIRONMENT.get("HOME", "~")).expanduser() / ".cache"
-    return Path(base) / "kuik"
+    return Path(base) / "kuik" / "-".join(("debian", *packages))
 
 
 def _unpack(folder: Path, packages: tuple[str, ...]) -> None:
