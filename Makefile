@@ -28,7 +28,7 @@ api-server: $(VENV)/dev ## Find the API server that tests use, or build it once:
 	@$(BIN)/python -m tests.cluster.binaries
 
 test-fast: $(VENV)/dev ## Run the tests that need nothing but Python: under a minute
-	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' $(ARGS)
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' $(ARGS)
 
 check: $(VENV)/dev ## Lint, check the format, the types and the architecture
 	$(BIN)/ruff check .

@@ -49,7 +49,7 @@ def check_shape(value: Any, schema: str, place: Place) -> list[Diagnostic]:
     if passed is not None:
         path, message = passed
         return [place.at(path).error(Code.INVALID_VALUE, message)]
-    found = list(place.duplicates()) if place.document.has_duplicates else []
+    found = list(place.duplicates())
     found += _read_otherwise_by_kubectl(place)
     told = {d.position for d in found}
     for error in _validator(schema).iter_errors(value):

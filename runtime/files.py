@@ -49,8 +49,8 @@ def read_files(paths: Sequence[str], *, exclude: Sequence[str] = (), besides: st
         if path == STDIN:
             _add(files, _read_stdin())
             continue
-        is_folder = Path(path).is_dir()
-        for found in _walk(path, files, set()) if is_folder else [path]:
+        is_folder = _is_folder(path)
+        for found in _walk(path, files) if is_folder else [path]:
             identity = _identity(found)
             if not _excluded(found, exclude) and (identity is None or identity not in known):
                 known.add(identity)
@@ -102,24 +102,35 @@ def _add(files: Files, read: Text | Diagnostic, *, named: bool = False) -> None:
     files.texts.append(read)
 
 
-def _walk(folder: str, files: Files, seen: set[tuple[int, int]]) -> Iterator[str]:
+def _walk(folder: str, files: Files) -> Iterator[str]:
     """Give the files of a folder in code-point order of their paths; a loop of links ends where it began."""
+    seen, stack = set[tuple[int, int]](), [folder]
+    while stack:
+        path = stack.pop()
+        if not _is_folder(path):
+            if _is_regular(path, files):
+                yield path
+            continue
+        identity = _identity(path)
+        if identity is not None and identity not in seen:
+            seen.add(identity)
+            stack.extend(reversed(_entries(path, files)))
+
+
+def _entries(folder: str, files: Files) -> list[str]:
+    """List the folders in a folder, and the files that look like YAML or JSON; what is hidden is none of them."""
     try:
-        identity = _identity(folder)
-        if identity is None or identity in seen:
-            return
-        seen.add(identity)
         entries = sorted(os.scandir(folder), key=lambda e: e.name)
     except OSError as error:
         files.diagnostics.append(_unreadable(folder, error))
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if Path(entry.path).is_dir():
-            yield from _walk(entry.path, files, seen)
-        elif entry.name.endswith(_SUFFIXES) and _is_regular(entry.path, files):
-            yield entry.path
+        return []
+    visible = (e for e in entries if not e.name.startswith("."))
+    return [e.path for e in visible if e.name.endswith(_SUFFIXES) or _is_folder(e.path)]
+
+
+def _is_folder(path: str) -> bool:
+    """Say whether a path leads to a folder; of one that leads nowhere, reading it says why."""
+    return os.path.isdir(path)  # noqa: PTH112  Path.is_dir raises for a name that is too long
 
 
 def _is_regular(path: str, files: Files) -> bool:

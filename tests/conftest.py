@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # a loaded machine is slow, not wrong; a failure prints what repeats it
 settings.register_profile("default", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("default"), max_examples=20)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

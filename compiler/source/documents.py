@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from compiler.diagnostics import Code, Diagnostic, Position, Severity
 from compiler.source.items import cut_item
-from compiler.source.parse import Broken, parse
-from compiler.source.positions import LARGEST_PIECE, Path, Span, duplicate_keys, find, plain_scalars
+from compiler.source.parse import Broken, parse, repeats_a_key
+from compiler.source.positions import LARGEST_PIECE, Path, Span, duplicate_keys, find, has_positions, plain_scalars
 from compiler.source.text import Text
 
 __all__ = ["Document", "Object", "Place", "flatten", "read_documents"]
@@ -96,8 +96,12 @@ class Place:
 
     def duplicates(self) -> Iterator[Diagnostic]:
         """Find the keys below this place that stand twice in one mapping."""
-        piece, _, offset = self._piece()
-        for name, first, second in duplicate_keys(piece):
+        piece, path, offset = self._piece()
+        if not (self.document.has_duplicates or repeats_a_key(piece)):
+            return
+        if not has_positions(piece):
+            yield self.error(Code.DUPLICATE_KEY, "a key stands in a mapping twice, in a text too large to say where")
+        for name, first, second in duplicate_keys(piece, path):
             before = self.document.position(Span(offset + first.offset))
             here = self.document.position(Span(offset + second.offset, second.width), self._label())
             message = f'the key "{name}" stands here a second time; the first is in line {before.line}'
@@ -107,8 +111,8 @@ class Place:
         """Find the scalars below this place that are written without quotes."""
         if self.document.piece.lstrip()[:1] == "{":  # JSON quotes every string
             return
-        piece, _, offset = self._piece()
-        for text, span in plain_scalars(piece):
+        piece, path, offset = self._piece()
+        for text, span in plain_scalars(piece, path):
             yield text, self.document.position(Span(offset + span.offset, span.width), self._label())
 
     def _piece(self) -> tuple[str, Path, int]:

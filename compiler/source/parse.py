@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml_rs
 
-__all__ = ["Broken", "Parsed", "parse"]
+__all__ = ["Broken", "Parsed", "parse", "repeats_a_key"]
 
 _SEPARATOR: Final = re.compile(r"^(?:---(?=[ \t\r\n]|\Z)|\.\.\.[ \t]*(?=\r?\n|\Z))", re.MULTILINE)
 _CONTENT: Final = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
@@ -83,6 +83,24 @@ def _parse_json(text: str) -> list[Parsed] | None:
     except (ValueError, RecursionError):
         return None
     return documents
+
+
+def repeats_a_key(text: str) -> bool:
+    """Say whether a mapping of a JSON text has a key twice, of which ``json`` keeps the last without a word."""
+    if text.lstrip()[:1] != "{":
+        return False
+
+    def counted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        repeated.append(len(value) < len(pairs))
+        return value
+
+    repeated = list[bool]()
+    try:
+        json.loads(text, object_pairs_hook=counted)
+    except (ValueError, RecursionError):
+        return False  # YAML in flow style, which is parsed as YAML
+    return any(repeated)
 
 
 def _space(text: str, at: int) -> int:

@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-__all__ = ["LARGEST_PIECE", "Path", "Span", "duplicate_keys", "find", "plain_scalars"]
+__all__ = ["LARGEST_PIECE", "Path", "Span", "duplicate_keys", "find", "has_positions", "plain_scalars"]
 
 Path = tuple[str | int, ...]
 
@@ -53,9 +53,14 @@ def find(piece: str, path: Path, *, key: bool) -> Span:
     return _span(named)
 
 
-def duplicate_keys(piece: str) -> Iterator[tuple[str, Span, Span]]:
-    """Give every key that stands twice in one mapping, with both places."""
-    for node in _walk(_compose(piece)):
+def has_positions(piece: str) -> bool:
+    """Say whether anything can be found in a piece: it is not too large, and ruamel takes it."""
+    return _compose(piece) is not None
+
+
+def duplicate_keys(piece: str, path: Path = ()) -> Iterator[tuple[str, Span, Span]]:
+    """Give every key at or below a path that stands twice in one mapping, with both places."""
+    for node in _walk(_reach(_compose(piece), path)):
         if isinstance(node, MappingNode):
             first: dict[str, ScalarNode] = {}
             for key, _ in node.value:
@@ -65,9 +70,9 @@ def duplicate_keys(piece: str) -> Iterator[tuple[str, Span, Span]]:
                     first.setdefault(key.value, key)
 
 
-def plain_scalars(piece: str) -> Iterator[tuple[str, Span]]:
-    """Give every scalar, key or value, that is written without quotes."""
-    for node in _walk(_compose(piece)):
+def plain_scalars(piece: str, path: Path = ()) -> Iterator[tuple[str, Span]]:
+    """Give every scalar at or below a path, key or value, that is written without quotes."""
+    for node in _walk(_reach(_compose(piece), path)):
         if isinstance(node, ScalarNode) and not node.style and str(node.tag).startswith("tag:yaml.org,2002:"):
             yield node.value, _span(node)
 
@@ -81,6 +86,14 @@ def _compose(piece: str) -> Node | None:
         node: Node | None = YAML(pure=True).compose(piece)
     except (YAMLError, RecursionError, ValueError):
         return None
+    return node
+
+
+def _reach(node: Node | None, path: Path) -> Node | None:
+    """Follow a path to its end; None where it leads nowhere."""
+    for step in path:
+        found = _step(node, step) if node is not None else None
+        node = found[1] if found is not None else None
     return node
 
 

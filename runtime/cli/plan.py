@@ -58,6 +58,8 @@ def command(
     """
     if detailed_exitcode and against is None:
         raise click.UsageError("--detailed-exitcode needs --against")
+    if [config, *set(paths), against, check].count(STDIN) > 1:
+        raise click.UsageError("standard input can be one of -c, -f, --against and --check only")
     inputs = Inputs(config, paths, exclude)
     compilation = foreseen(compile_inputs(inputs))
     report(compilation.diagnostics)
@@ -65,13 +67,13 @@ def command(
         click.echo(f"no plan: {count(compilation.diagnostics)}", err=True)
         return 1
     click.echo(counted(compilation.counts), err=True)
-    old = _read_other(against) if against is not None else None
-    committed = _read_other(check) if check is not None else None
+    old = _read_other(against, f"kuik plan … -o yaml > {against}") if against is not None else None
+    committed = _read_other(check, _mending(check, inputs)) if check is not None else None
     difference = diff(old, compilation.plan) if old is not None else None
     view = _View(compilation, compilation.plan, difference, against or "")
     sys.stdout.write(view.render(output))
-    if committed is not None and without_forecasts(committed) != without_forecasts(compilation.plan):
-        _complain_of_stale(check or "", inputs)
+    if check and committed is not None and without_forecasts(committed) != without_forecasts(compilation.plan):
+        click.echo(f"{check} is stale; mend it with:\n  {_mending(check, inputs)}", err=True)
         return 1
     differs = difference is not None and not difference.is_empty
     return _DIFFERS if detailed_exitcode and differs else 0
@@ -121,26 +123,27 @@ class _Sources:
         return f"{position.file}:{position.line}" if position is not None and position.line else None
 
 
-def _read_other(path: str) -> Plan:
+def _read_other(path: str, mending: str) -> Plan:
     """Read a plan that was printed before.
+
+    Args:
+        path: a file, or ``-``.
+        mending: the command that writes it.
 
     Raises:
         click.exceptions.Exit: it can't be read or is none; why has been printed.
     """
     read = read_file(path)
-    if not isinstance(read, Text):
-        report([read])
-        raise click.exceptions.Exit(1)
-    plan, diagnostics = read_plan(read)
+    plan, diagnostics = read_plan(read) if isinstance(read, Text) else (None, [read])
     report(diagnostics)
     if plan is None:
-        click.echo(f"{path} is no plan; make one with: kuik plan … -o yaml > {path}", err=True)
+        click.echo(f"{path} is no plan; make one with:\n  {mending}", err=True)
         raise click.exceptions.Exit(1)
     return plan
 
 
-def _complain_of_stale(path: str, inputs: Inputs) -> None:
-    """Say how to mend a stale plan: with the command that prints it."""
+def _mending(path: str, inputs: Inputs) -> str:
+    """Give the command that writes the plan of these inputs."""
     words = ["kuik", "plan"]
     words += ["-c", inputs.config] if inputs.config is not None else []
     for option, values in (("-f", inputs.paths), ("--exclude", inputs.exclude)):
@@ -148,4 +151,4 @@ def _complain_of_stale(path: str, inputs: Inputs) -> None:
             words += [option, value]
     words += ["-o", "json" if path.endswith(".json") else "yaml"]
     before = "… | " if STDIN in inputs.paths or inputs.config == STDIN else ""
-    click.echo(f"{path} is stale; mend it with:\n  {before}{shlex.join(words)} > {shlex.quote(path)}", err=True)
+    return f"{before}{shlex.join(words)} > {shlex.quote(path)}"

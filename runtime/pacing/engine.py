@@ -179,6 +179,14 @@ class Engine:
             tuple(h.queues[owner].status(h.name) for h in hosts if owner in h.queues),
         )
 
+    def reusable(self) -> dict[tuple[str, str], list[str]]:
+        """Give the images that need no request if their turn came now, by owner and host."""
+        return {
+            (owner, host.name): ring.reusable(host.checks.answers)
+            for host in self._hosts.values()
+            for owner, ring in host.rings.items()
+        }
+
     def series(self, now: Nanoseconds) -> Iterator[SeriesStatus]:
         """Say where each series of the plan stands, in the order of the plan."""
         for wanted in self._plan.hosts if self._plan else ():

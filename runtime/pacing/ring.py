@@ -128,6 +128,16 @@ class Ring:
             self.position = position
         return position < end
 
+    def reusable(self, answers: Answers) -> list[str]:
+        """Give the images that could be visited now without a request, in order."""
+        entries = zip(self.images, self.keys, self._visited, strict=True)
+        return [
+            image
+            for image, key, visited in entries
+            if (answer := answers.kept.get(key)) is not None
+            and answer.asked > (self._cycle_started if visited == _NEVER else visited)
+        ]
+
     def visit(self, position: int, opens: Nanoseconds, response: Response) -> Lap | None:
         """Visit an image; give the lap that this ends."""
         image = self.images[position]

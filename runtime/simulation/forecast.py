@@ -22,10 +22,12 @@ _DAY: Final = 24 * HOUR
 _NEVER: Final = 2**62
 _AVAILABLE: Final = Response(Verdict.AVAILABLE)
 
-_MOST_LAPS: Final = 8
+_ENOUGH_LAPS: Final = 8
 """Of the largest ring: the mean of so many is a window or two off at most."""
+_ENOUGH_VISITS: Final = 10_000
+"""A hundredth of a second of work: small rings are driven further than large ones, theirs is the finer mean."""
 _MOST_VISITS: Final = 200_000
-"""The work on one host: a fifth of a second, reached by rings of tens of thousands."""
+"""The bound of the work on one host, whatever its rings: a fifth of a second."""
 
 
 def forecast(plan: Plan) -> Plan:
@@ -75,11 +77,12 @@ def _product(
     """Give the laps where they are a product, by owner; None where they aren't.
 
     Without anything shared each of n rings gets every n-th window. With everything shared each window brings all rings
-    one image further, whoever takes it; so does a ring alone.
+    one image further, whoever takes it; but where there are more rings than images some come round within one turn, and
+    ask again.
     """
     if sum(len(of_ring) for of_ring in keys) == asked:
         return {ring.owner: len(ring.images) * len(rings) * interval for ring in rings}
-    if all(len(of_ring) == asked and len(set(of_ring)) == asked for of_ring in keys):
+    if asked >= len(rings) and all(len(of_ring) == asked and len(set(of_ring)) == asked for of_ring in keys):
         return {ring.owner: asked * interval for ring in rings}
     return None
 
@@ -87,8 +90,8 @@ def _product(
 def _drive(host: HostPlan, rings: Sequence[Ring]) -> Mapping[str, Nanoseconds]:
     """Give the mean lap of each ring of a host, by owner.
 
-    The engine runs until the host stands as it stood before when its largest ring ended a lap: the same cursors, the
-    same turn. Between the two every ring has made a whole number of laps. A host that doesn't come back to a state
+    The engine runs until the host stands as it stood before when its largest ring ended a lap: from there it goes on as
+    it went, and between the two every ring has made a whole number of laps. A host that doesn't come back to a state
     within bounds is averaged over all it did.
     """
     checks = CheckSeries(host.check.interval, 0, "", tuple(rings))
@@ -102,24 +105,32 @@ def _drive(host: HostPlan, rings: Sequence[Ring]) -> Mapping[str, Nanoseconds]:
             break  # never: whoever asked last can't reuse its own answer, and asks again
         ended = engine.finished(window.read, _AVAILABLE, opens)
         course.visits += len(window.visits) + 1
+        course.now = opens
         if laps := window.laps + ended.laps:
             course.end(laps)
-            if any(lap.owner == largest for lap in laps) and course.is_over(engine.statuses(), window.read.owner):
+            if any(lap.owner == largest for lap in laps) and course.is_over(_state(engine, window.read.owner)):
                 break
     return course.means(engine.statuses())
+
+
+def _state(engine: Engine, spender: str) -> object:
+    """Give what decides how a host goes on once every image has been visited: cursors, turn, what can be reused."""
+    cursors = tuple(status.rings[0].cursor for status in engine.statuses().values())
+    return spender, cursors, tuple(tuple(images) for images in engine.reusable().values())
 
 
 class _Course:
     """The laps of a host's rings, and the states in which it was seen.
 
     Attributes:
+        now: when the last window opened.
         visits: made so far; the work that a forecast costs.
     """
 
     def __init__(self, images: Mapping[str, int]) -> None:
+        self.now = 0
         self.visits = 0
         self._images = images
-        self._now = 0
         # by owner: how many laps have ended, and when the first and the last of them did
         self._laps = dict.fromkeys(images, 0)
         self._first = dict[str, Nanoseconds]()
@@ -130,24 +141,22 @@ class _Course:
     def end(self, laps: Sequence[Lap]) -> None:
         """Note laps that ended."""
         for lap in laps:
-            self._now = lap.ended
             self._laps[lap.owner] += 1
             self._first.setdefault(lap.owner, lap.ended)
             self._last[lap.owner] = lap.ended
 
-    def is_over(self, statuses: Mapping[str, OwnerStatus], spender: str) -> bool:
+    def is_over(self, state: object) -> bool:
         """Say whether the host stands as it stood before, or has gone round often enough.
 
         What comes before every ring has ended its first lap is the start, and no part of a period.
         """
         if not all(self._laps.values()):
             return False
-        state = (spender, *(status.rings[0].cursor for status in statuses.values()))
         if state not in self._seen:
-            self._seen[state] = (self._now, dict(self._laps))
-            return len(self._seen) == _MOST_LAPS
+            self._seen[state] = (self.now, dict(self._laps))
+            return len(self._seen) >= _ENOUGH_LAPS and self.visits >= _ENOUGH_VISITS
         since, before = self._seen[state]
-        self._period = (self._now - since, {owner: laps - before[owner] for owner, laps in self._laps.items()})
+        self._period = (self.now - since, {owner: laps - before[owner] for owner, laps in self._laps.items()})
         return True
 
     def means(self, statuses: Mapping[str, OwnerStatus]) -> Mapping[str, Nanoseconds]:
@@ -163,7 +172,7 @@ class _Course:
         if self._laps[owner]:
             return self._first[owner], 1
         # not one lap within bounds: as it began, so it goes on
-        return self._now * self._images[owner], max(ring.checked, 1)
+        return self.now * self._images[owner], max(ring.checked, 1)
 
 
 def _whole_seconds(time: Nanoseconds, laps: int) -> Nanoseconds:

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import CONFIG, POD, Kuik
+from tests.cli.conftest import CONFIG, MONITOR, POD, Kuik
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[str, str]) -> Path:
+    """Give a folder in which a plan was committed, beside a folder of manifests."""
+    folder = tmp_path_factory.mktemp("committed")
+    (folder / "manifests").mkdir()
+    for name, content in (("config.yaml", CONFIG), ("manifests/monitor.yaml", MONITOR), ("manifests/pod.yaml", POD)):
+        (folder / name).write_text(content)
+    done = Kuik(folder, environment)("plan", "-c", "config.yaml", "-f", "manifests", "-o", "yaml")
+    (folder / "plan.yaml").write_text(done.stdout)
+    return folder
 
 
 @pytest.fixture
-def planned(team: Kuik) -> Kuik:
-    """Give a folder in which a plan was committed, beside a folder of manifests."""
-    (team.folder / "manifests").mkdir()
-    for name in ("monitor.yaml", "pod.yaml"):
-        (team.folder / name).rename(team.folder / "manifests" / name)
-    plan = team("plan", "-c", "config.yaml", "-f", "manifests", "-o", "yaml").stdout
-    (team.folder / "plan.yaml").write_text(plan)
-    return team
+def planned(kuik: Kuik, committed: Path) -> Kuik:
+    """Give a copy of that folder."""
+    shutil.copytree(committed, kuik.folder, dirs_exist_ok=True)
+    return kuik
 
 
 def change(kuik: Kuik, name: str, before: str, after: str) -> None:
@@ -93,7 +103,7 @@ def test_what_is_no_plan_is_told_and_how_to_make_one(
 
     assert (1, "") == (done.returncode, done.stdout)
     assert message in done.stderr
-    assert (content is None) or "plan.yaml is no plan; make one with: kuik plan" in done.stderr
+    assert "plan.yaml is no plan; make one with:\n  kuik plan" in done.stderr
 
 
 def test_a_fresh_plan_passes_the_check(planned: Kuik) -> None:
@@ -119,6 +129,16 @@ def test_a_stale_plan_fails_and_the_printed_command_mends_it(planned: Kuik) -> N
     assert 0 == planned(*arguments).returncode
     assert "redis:1.29" in (planned.folder / "plan.yaml").read_text()
     assert "httpd" not in (planned.folder / "plan.yaml").read_text()
+
+
+def test_a_plan_with_the_marks_of_a_conflict_is_mended_by_the_printed_command(planned: Kuik) -> None:
+    change(planned, "plan.yaml", "hosts:", "<<<<<<< ours\nhosts:\n=======\nhosts: []\n>>>>>>> theirs")
+    arguments = ("plan", "-c", "config.yaml", "-f", "manifests", "--check", "plan.yaml")
+
+    broken = planned(*arguments)
+    planned.shell(broken.stderr.splitlines()[-1])
+
+    assert (1, 0) == (broken.returncode, planned(*arguments).returncode)
 
 
 def test_a_stale_plan_in_json_is_mended_in_json(planned: Kuik) -> None:

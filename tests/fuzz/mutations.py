@@ -19,9 +19,9 @@ SCALARS: Final = (
     "${X}", "- - -", "? a", "? [a, b]", "a: b: c", "'unclosed", '"unclosed', "|", ">-", "%YAML 1.2", "---", "...", "\t",
     "@", "`", "a\tb", "\N{BELL}", "\0", "\x1b[31mred", "\N{RIGHT-TO-LEFT OVERRIDE}abc", "\ud800",
     "\N{LATIN SMALL LETTER E WITH ACUTE}", "\N{PILE OF POO}", "\N{LINE SEPARATOR}", "\N{NEXT LINE}", "x" * 300,
-    "x" * 20_000, "1m", "1h garbage", "-5s", "0", "99999999h", "docker.io", "docker.io/x:1", "a/b@sha256:00",
-    "[::1]:5000/x", "[::1", "registry.tld:99999/x", "https://quay.io", "nginx:", ":", "/", "*", "**", "?", "A", "_",
-    "kuik.enix.io/v1alpha1", "ImageMonitor", "List", "PodList", "Pod", "Namespace",
+    "x" * 20_000, "1m", "0s", "1ns", "1h garbage", "-5s", "0", "99999999h", "docker.io", "docker.io/x:1",
+    "a/b@sha256:00", "[::1]:5000/x", "[::1", "registry.tld:99999/x", "https://quay.io", "nginx:", ":", "/", "*", "**",
+    "?", "A", "_", "kuik.enix.io/v1alpha1", "ImageMonitor", "List", "PodList", "Pod", "Namespace",
 )  # fmt: skip
 """What may stand where a scalar was, as text."""
 

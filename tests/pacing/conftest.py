@@ -36,7 +36,7 @@ def host(
     **more: Any,
 ) -> HostPlan:
     if isinstance(rings, Mapping):
-        rings = [Ring(owner, tuple(of_ring)) for owner, of_ring in sorted(rings.items())]
+        rings = [Ring(owner, tuple(sorted(of_ring))) for owner, of_ring in sorted(rings.items())]
     if isinstance(queues, Mapping):
         queues = [queue(owner, wanted) for owner, wanted in sorted(queues.items())]
     timeouts = more.pop("timeouts", (0, 0))
