@@ -170,7 +170,9 @@ class Term:
         self._configure_limiters(config)
         # the first plan holds since the lease: a ring's first lap is then as long as any other (R4)
         now = self._leadership.taken_at if self._prepared is None else self._clocks.boot()
-        self._prepared = prepared
+        before, self._prepared = self._prepared, prepared
+        if before is None or before.digests["pace"] != prepared.digests["pace"]:
+            log.info("another pace in force", extra={"hosts": len(prepared.plan.hosts), **prepared.digests})
         applied = self._engine.apply(prepared.plan, now, _policy(config, prepared), self._findings.take_records())
         self._told = log_diagnostics(log, prepared.diagnostics, self._told)
         self._log_restarts(applied.restarted, now)
