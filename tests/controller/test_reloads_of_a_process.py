@@ -135,7 +135,7 @@ def test_sighup_looks_at_once_and_says_what_is_wrong_as_often_as_it_is_asked(
 
 def test_probes_answer_and_nothing_else_does(folder: Path) -> None:
     with kuik_process(folder) as process:
-        process.wait_for("leading")
+        process.wait_for("another pace in force")
         assert ("ok\n", "ok\n") == (process.get("/healthz"), process.get("/readyz"))
         assert "kuik_leader 1.0" in process.get("/metrics")
         with pytest.raises(OSError, match="404"):
@@ -148,7 +148,7 @@ def test_probes_answer_and_nothing_else_does(folder: Path) -> None:
             assert "kuik_leader 0.0" in metrics
             assert "kuik_registry" not in metrics
             assert 0 == process.end()
-            standby.wait_for("leading")
+            standby.wait_for("another pace in force")
             assert 0 == standby.end()
 
 
