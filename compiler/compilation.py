@@ -15,7 +15,7 @@ from compiler.config import Config, Host
 from compiler.diagnostics import Code, Diagnostic, Severity
 from compiler.gathering import Counts, Gathered
 from compiler.model import Model
-from compiler.plan import CheckSeries, CopySeries, HostPlan, Plan
+from compiler.plan import CheckSeries, CopySeries, DefaultPace, HostPlan, Plan
 from compiler.reading import read_config
 from compiler.resources import Resource
 from compiler.source import Object, Text
@@ -121,7 +121,13 @@ def _assemble(model: Model, tracking: Tracking) -> Plan:
     return Plan(
         hosts=tuple(_host(model.config.host(name), tracking) for name in names),
         superset=any(w.is_template for w in model.workloads),
+        default=_default(model.config),
     )
+
+
+def _default(config: Config) -> DefaultPace:
+    check, copy = config.check, config.copy
+    return DefaultPace(check.interval, check.timeout, copy.interval, copy.timeout)
 
 
 def _host(host: Host, tracking: Tracking) -> HostPlan:

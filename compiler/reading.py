@@ -10,7 +10,8 @@ from compiler.checks import election as election_checks
 from compiler.checks import hosts as host_checks
 from compiler.config import Config, build_config
 from compiler.diagnostics import Code, Diagnostic
-from compiler.plan import Plan, from_document
+from compiler.plan import Plan
+from compiler.plan_document import from_document
 from compiler.shape import check_shape
 from compiler.source import Document, Text, read_documents
 

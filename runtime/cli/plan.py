@@ -12,7 +12,8 @@ from compiler.changes import Change
 from compiler.compilation import Compilation
 from compiler.diff import Diff, diff
 from compiler.origins import Origins
-from compiler.plan import Plan, to_document, without_forecasts
+from compiler.plan import Plan, without_forecasts
+from compiler.plan_document import to_document
 from compiler.reading import read_plan
 from compiler.source import Text
 from runtime.cli.forecasts import foreseen

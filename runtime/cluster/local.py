@@ -58,7 +58,8 @@ class LocalCluster:
         clock: for the lease.
     """
 
-    status_spacing: Nanoseconds = 0
+    status_spacing: Nanoseconds = SECOND // 4
+    """Soon enough before the next window of any series, and one write where many windows open at once."""
 
     def __init__(self, sources: Sources, state: Path, clock: Clock = boot_clock) -> None:
         self._sources, self._folder, self._clock = sources, StateFolder(state), clock

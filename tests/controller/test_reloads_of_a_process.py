@@ -149,7 +149,7 @@ def test_probes_answer_and_nothing_else_does(folder: Path) -> None:
             assert "kuik_leader 0.0" in metrics
             assert "kuik_registry" not in metrics
             assert 0 == process.end()
-            standby.wait_for("leading")
+            standby.wait_for("another pace in force")
             assert 0 == standby.end()
 
 
