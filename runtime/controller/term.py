@@ -159,7 +159,9 @@ class Term:
         async with self._preparing:
             config, snapshot = self._config, self._observation.snapshot()
             for resource in snapshot.resources:
-                self._findings.remember(resource)
+                if self._findings.remember(resource):
+                    # what was written is gone with the predecessor
+                    self._writer.forget(resource.label)
             good = self._prepared.good if self._prepared is not None else {}
             past = Past(self._findings.uses, good, self._findings.ledger.digests())
             prepared = await asyncio.to_thread(prepare, config, snapshot, past, self._clocks.wall())
