@@ -72,7 +72,7 @@ class Term:
         self._limiter = LimiterByKind(clocks.boot)
         self._queue = WorkQueue(self._limiter)
         self._writer = StatusWriter(cluster, self._queue, self._findings.status_of)
-        self._loop = ReconcileLoop(self._queue, self._writer.reconcile)
+        self._loop = ReconcileLoop(self._queue, self._write_status)
         self._carrier = Carrier(reader, self._findings, instruments, self._writer.written)
         self._pacer = Pacer(self._engine, clocks.boot, self._carrier.carry_out, self)
         self._scanner = Scanner(self._client, reader, clocks.boot, leadership.taken_at, self._scanned)
@@ -128,6 +128,11 @@ class Term:
         """Refuse a request that leadership doesn't cover any more; called right before each (W9)."""
         if not self._leadership.may_send(self._clocks.boot()):
             raise NotLeading("leadership has run out")
+
+    async def _write_status(self, key: Key) -> None:
+        """Write a status while leadership covers it: whoever was frozen would write what it knew over what is known."""
+        if self._leadership.may_send(self._clocks.boot()):
+            await self._writer.reconcile(key)
 
     # the plan
 
