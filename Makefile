@@ -12,7 +12,7 @@ COMPILE  = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
            --custom-compile-command 'make lock' $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test api-server test-fast check format golden bench lock clean
+.PHONY: help demo test api-server test-fast soak check format golden bench lock clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | while IFS='	' read -r name what; do \
@@ -29,6 +29,9 @@ api-server: $(VENV)/dev ## Find the API server that tests use, or build it once:
 
 test-fast: $(VENV)/dev ## Run the tests that need nothing but Python: under a minute
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' $(ARGS)
+
+soak: $(VENV)/dev ## Edit, kill and freeze a running kuik for ten minutes, and 200 copies
+	KUIK_SOAK=600 KUIK_KILLS=200 $(BIN)/python -m pytest -s -p no:randomly tests/soak tests/registry/test_kills.py $(ARGS)
 
 check: $(VENV)/dev ## Lint, check the format, the types and the architecture
 	$(BIN)/ruff check .

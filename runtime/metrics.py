@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
 from compiler.duration import SECOND, Nanoseconds
 from compiler.plan import Operation, Plan
@@ -22,6 +22,9 @@ from runtime.reconcile.measures import Family
 __all__ = ["CONTENT_TYPE", "Anomaly", "Metrics"]
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+# a second sample beside each counter, which only OpenMetrics knows what to do with
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _REQUEST_BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds; a check's default timeout is 10 s
 _COPY_BUCKETS: Final = (1, 5, 15, 60, 180, 600, 1800, 3600)  # seconds; a copy may take as long as it needs
@@ -240,6 +243,9 @@ class Metrics:
         self._ring_images.labels(*labels).set(ring.images)
         if ring.cycle_duration is not None:
             self._cycle.labels(*labels).set(_seconds(ring.cycle_duration))
+        else:
+            # a ring that came back before anybody looked (R5)
+            _forget(self._cycle, labels)
         if started is not None:
             self._cycle_started.labels(*labels).set(started)
 

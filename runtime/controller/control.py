@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ from runtime.cluster.port import Cluster
 from runtime.controller.configuring import Configuration
 from runtime.controller.instruments import Instruments
 from runtime.controller.term import Term
+from runtime.controller.times import write_time
 from runtime.watching import watch_files
 
 __all__ = ["Controller", "Settings"]
@@ -31,10 +33,12 @@ class Settings:
     Attributes:
         config: the path of the configuration; None is all defaults.
         grace: how long reads in flight may take after a stop was asked for.
+        started: called once the first plan is in force.
     """
 
     config: str | None = None
     grace: Nanoseconds = 20 * SECOND
+    started: Callable[[], None] = lambda: None
 
 
 class Controller:
@@ -83,7 +87,8 @@ class Controller:
             leadership = await self._unless_stopped(leading)
             if leadership is None:
                 return 0
-            log.info("leading", extra={"transitions": leadership.transitions})
+            since = write_time(self._instruments.clocks.to_wall(leadership.taken_at))
+            log.info("leading", extra={"transitions": leadership.transitions, "since": since})
             # a standby may have waited for days
             await self._configuration.look()
             observing = self._cluster.observe(self._configuration.config.insecure)
@@ -95,6 +100,7 @@ class Controller:
         await term.follow(self._configuration.config)
         self._term = term
         self._metrics.leads(leading=True)
+        self._settings.started()
         work = [
             asyncio.create_task(part) for part in (term.run(), self._watch_config(term), self._reload_on_request(term))
         ]

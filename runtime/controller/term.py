@@ -23,6 +23,7 @@ from runtime.controller.preparing import Past, Prepared, Use, prepare
 from runtime.controller.reading import Credentials, Reader
 from runtime.controller.scanning import Scanner
 from runtime.controller.showing import Display
+from runtime.controller.times import write_time
 from runtime.limiters import InvalidLimiter
 from runtime.log import log_diagnostics
 from runtime.pacing import Ended, Engine, Lap, Policy, Response, Scan, Visit, Window
@@ -176,11 +177,12 @@ class Term:
         self._configure_limiters(config)
         # the first plan holds since the lease: a ring's first lap is then as long as any other (R4)
         now = self._leadership.taken_at if self._prepared is None else self._clocks.boot()
-        self._prepared = prepared
+        before, self._prepared = self._prepared, prepared
+        if before is None or before.digests["pace"] != prepared.digests["pace"]:
+            log.info("another pace in force", extra={"hosts": len(prepared.plan.hosts), **prepared.digests})
         applied = self._engine.apply(prepared.plan, now, _policy(config, prepared), self._findings.take_records())
         self._told = log_diagnostics(log, prepared.diagnostics, self._told)
-        for host, operation in applied.restarted:
-            log.info("windows restart", extra={"host": host, "operation": operation.value})
+        self._log_restarts(applied.restarted, now)
         gone = self._findings.follow(prepared)
         self._carrier.follow(prepared)
         self._scanner.follow(prepared, config.mirroring.scan_interval)
@@ -191,6 +193,16 @@ class Term:
             self._loop.forget(Key.of(owner))
         for owner in (*gone, *prepared.objects):
             self._touch(owner)
+
+    def _log_restarts(self, restarted: Iterable[tuple[str, Operation]], now: Nanoseconds) -> None:
+        if not restarted:
+            return
+        since = write_time(self._clocks.to_wall(now))
+        intervals = {(s.host, s.operation): s.interval for s in self._engine.series(now)}
+        for host, operation in restarted:
+            every = intervals.get((host, operation))
+            keys = {"host": host, "operation": operation.value, "since": since}
+            log.info("windows restart", extra={**keys, "every": None if every is None else format_duration(every)})
 
     def _configure_limiters(self, config: Config) -> None:
         limits = config.controller
@@ -225,7 +237,7 @@ class Term:
                 self._scanner.copied(read.owner, read.image)
         if ended.held_until is not None:
             self._display.held(read.host, ended.held_until)
-            until = format_duration(ended.held_until - self._clocks.boot())
+            until = format_duration(round(ended.held_until - self._clocks.boot(), -6))
             log.warning("host held", extra={"host": read.host, "for": until, "reason": response.detail or None})
         self._note_laps(ended.laps)
         self._touch(read.owner)

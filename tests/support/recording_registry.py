@@ -74,7 +74,11 @@ def recording_registry(address: str = "127.0.0.1") -> Iterator[RecordingRegistry
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer((address, 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: Any) -> None:
+            """Say nothing: the other end was killed."""
+
+    server = Server((address, 0), Handler)
     registry = RecordingRegistry((address, server.server_port))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

@@ -23,7 +23,17 @@ from runtime.pace import publish_into
 from tests.support.hostile import Hostile, Reply, Seen
 from tests.support.virtual_time import VirtualTimeLoop
 
-__all__ = ["Stage", "condition", "digest_of", "has_everything", "mirror", "monitor", "pod", "running"]
+__all__ = [
+    "Stage",
+    "assert_fits_its_schema",
+    "condition",
+    "digest_of",
+    "has_everything",
+    "mirror",
+    "monitor",
+    "pod",
+    "running",
+]
 
 # of the wall clock when the virtual one stands at 0
 NOON = 1_764_504_000 * SECOND
