@@ -31,6 +31,7 @@ FAULTS = ("kill", "stop", "freeze", "cut off")
 EXITS = {"kill": -signal.SIGKILL, "stop": 0, "freeze": 1, "cut off": 1}
 
 INTERVAL = SECOND
+STATUS_SPACING_SECONDS = 5
 # a machine that is busy with other tests must not lose a lease that nobody has taken away
 ELECTION = {"leaseDuration": "2s", "renewDeadline": "1500ms", "retryPeriod": "200ms"}
 
@@ -48,6 +49,10 @@ class Replica:
     @property
     def leads(self) -> bool:
         return bool(self.process.said("leading")) and self.process.returncode is None
+
+    @property
+    def status_writes(self) -> list[float]:
+        return [r.at for r in self.proxy.requests if r.method == "PATCH" and r.path.endswith("/status")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +115,13 @@ async def strike(fault: str, leader: Replica, group: Group) -> int:
         case "cut off":
             leader.proxy.is_mute = True
     await group.leader(but=leader)
+    writes = leader.status_writes
     if fault == "freeze":
+        # until it has a status to write as soon as it goes on
+        await eventually(lambda: asyncio.get_running_loop().time() > writes[-1] + STATUS_SPACING_SECONDS)
         leader.process.send(signal.SIGCONT)
     code = await eventually(lambda: leader.process.returncode is not None and (leader.process.returncode,), 30)
+    assert writes == leader.status_writes, "what an old leader knew is not written over what the new one knows"
     return int(code[0])
 
 
