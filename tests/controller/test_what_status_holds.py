@@ -143,8 +143,27 @@ JUNK = st.recursive(
     max_leaves=8,
 )
 FIELDS = st.sampled_from(
-    "checks registries failedImagesCopy unavailableImages driftedImages retainedImages conditions repositories "
-    "ref registry cursor checked cycleStarted cycleDuration reason since attempts type status".split()
+    [
+        "checks",
+        "registries",
+        "failedImagesCopy",
+        "unavailableImages",
+        "driftedImages",
+        "retainedImages",
+        "conditions",
+        "repositories",
+        "ref",
+        "registry",
+        "cursor",
+        "checked",
+        "cycleStarted",
+        "cycleDuration",
+        "reason",
+        "since",
+        "attempts",
+        "type",
+        "status",
+    ]
 )
 DAMAGED = st.recursive(
     st.dictionaries(FIELDS, JUNK, max_size=4),
