@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from compiler.checks import hosts as host_checks
 from compiler.checks import resources as resource_checks
@@ -16,7 +15,7 @@ from compiler.config import Config, Host
 from compiler.diagnostics import Code, Diagnostic, Severity
 from compiler.gathering import Counts, Gathered
 from compiler.model import Model
-from compiler.plan import CheckSeries, CopySeries, HostPlan, Plan
+from compiler.plan import CheckSeries, CopySeries, DefaultPace, HostPlan, Plan
 from compiler.reading import read_config
 from compiler.resources import Resource
 from compiler.source import Object, Text
@@ -57,7 +56,7 @@ def compile_plan(config: Text | None, manifests: Iterable[Text]) -> Compilation:
         gathered.add_text(text)
     found += gathered.complaints.diagnostics()
     model = gathered.model()
-    found += chain.from_iterable(_conflicts(model.resources).values())
+    found += (diagnostic for _, diagnostic in _conflicts(model.resources))
     found += resource_checks.namespaces_are_known(model)
     plan = None
     if not any(d.severity is Severity.ERROR for d in found):
@@ -84,26 +83,26 @@ def compile_state(
             retained.
     """
     gathered = Gathered(config)
-    for resource in resources:
-        gathered.add(resource)
-    refused = {**gathered.refused, **_conflicts(gathered.resources)}
-    sound = tuple(r for r in gathered.resources if r.owner not in refused)
+    for item in resources:
+        gathered.add(item)
+    conflicts = [*_conflicts(gathered.resources)]
+    refused = {**gathered.refused}
+    for resource, diagnostic in conflicts:
+        refused.setdefault(resource.owner, []).append(diagnostic)
+    out = {id(resource) for resource, _ in conflicts}
+    sound = tuple(r for r in gathered.resources if id(r) not in out)
     model = replace(gathered.model(), resources=sound, workloads=tuple(workloads), namespaces=namespaces)
     model = revise(model)
     plan, late = _build(model)
-    found = [*gathered.found, *chain.from_iterable(_conflicts(gathered.resources).values()), *late]
+    found = [*gathered.found, *(diagnostic for _, diagnostic in conflicts), *late]
     found += resource_checks.namespaces_are_known(model)
     return Compilation(plan, _sorted(found), model, gathered.counts(), refused)
 
 
-def _conflicts(resources: Sequence[Resource]) -> dict[str, list[Diagnostic]]:
-    """Find the resources that can't be beside another one; of two, the one that comes later."""
-    conflicts = dict[str, list[Diagnostic]]()
-    for owner, diagnostic in chain(
-        resource_checks.unique_names(resources), resource_checks.destinations_do_not_nest(resources)
-    ):
-        conflicts.setdefault(owner, []).append(diagnostic)
-    return conflicts
+def _conflicts(resources: Sequence[Resource]) -> Iterator[tuple[Resource, Diagnostic]]:
+    """Find the resources that can't be beside another one: of two, the one that came later."""
+    yield from resource_checks.unique_names(resources)
+    yield from resource_checks.destinations_do_not_nest(resources)
 
 
 def _build(model: Model) -> tuple[Plan, list[Diagnostic]]:
@@ -122,7 +121,13 @@ def _assemble(model: Model, tracking: Tracking) -> Plan:
     return Plan(
         hosts=tuple(_host(model.config.host(name), tracking) for name in names),
         superset=any(w.is_template for w in model.workloads),
+        default=_default(model.config),
     )
+
+
+def _default(config: Config) -> DefaultPace:
+    check, copy = config.check, config.copy
+    return DefaultPace(check.interval, check.timeout, copy.interval, copy.timeout)
 
 
 def _host(host: Host, tracking: Tracking) -> HostPlan:

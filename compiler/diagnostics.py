@@ -52,6 +52,7 @@ class Code(StrEnum):
     MIXED_PREFIXES = "mixed-prefixes"
     NESTED_DESTINATIONS = "nested-destinations"
     # warnings
+    STRAY_CONFIGURATION = "stray-configuration"
     INVALID_IMAGE = "invalid-image"
     INVALID_WORKLOAD = "invalid-workload"
     INVALID_STATUS = "invalid-status"

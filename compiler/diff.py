@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from compiler.changes import (
     Change,
     Cost,
+    DefaultChanges,
     Document,
     RegistryChange,
     ResourceChange,
@@ -94,6 +95,8 @@ def diff(old: Plan, new: Plan) -> Diff:
     costs: list[Cost] = []
     if old.superset != new.superset:
         registries.append(SupersetChanges("", new.superset))
+    if old.default != new.default:
+        registries.append(DefaultChanges("", old.default, new.default))
     before, after = ({h.host: h for h in p.hosts} for p in (old, new))
     for host in sorted(before.keys() | after.keys()):
         was, now = before.get(host), after.get(host)

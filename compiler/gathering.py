@@ -63,6 +63,7 @@ class Gathered:
         self.found += broken
         for document in documents:
             self.found += _stray_text(document)
+            self.found += _stray_configuration(document)
             for item in flatten(document):
                 self.add(item)
 
@@ -144,6 +145,15 @@ def _stray_text(document: Document) -> Iterator[Diagnostic]:
         yield document.place.warning(Code.NOT_A_MAPPING, message, "see what has written it")
 
 
+def _stray_configuration(document: Document) -> Iterator[Diagnostic]:
+    """Warn of a configuration among the manifests that was not named as one."""
+    value = document.value
+    if isinstance(value, dict) and "kind" not in value and isinstance(value.get("registries"), dict):
+        message = "this looks like a configuration, and is not used as one"
+        place, remedy = document.place / "registries", "name it with -c"
+        yield place.warning(Code.STRAY_CONFIGURATION, message, remedy, key=True)
+
+
 def _wrong_group(found: Object) -> Diagnostic:
     """Say that an object of one of kuik's kinds has no version, or is in a group that is nearly kuik's."""
     remedy = f"write {_VERSION}"
@@ -162,6 +172,7 @@ def _check_object(found: Object) -> Iterator[Diagnostic]:
     if beyond(own) is None:
         yield from resource_checks.selectors_are_sound(found, {d.position for d in misshapen})
         yield from resource_checks.one_form_of_prefix(found)
+        yield from resource_checks.listed_platforms_are_there(found)
     if "status" in found.value:
         for wrong in check_shape(found.value, schema, found.place):
             if wrong not in misshapen:

@@ -10,7 +10,8 @@ from compiler.checks import election as election_checks
 from compiler.checks import hosts as host_checks
 from compiler.config import Config, build_config
 from compiler.diagnostics import Code, Diagnostic
-from compiler.plan import Plan, from_document
+from compiler.plan import Plan
+from compiler.plan_document import from_document
 from compiler.shape import check_shape
 from compiler.source import Document, Text, read_documents
 
@@ -26,6 +27,12 @@ def read_config(text: Text) -> tuple[Config | None, list[Diagnostic]]:
     if found:
         return None, found
     document = documents[0] if documents else Document(text.name, 1, {}, is_stream=text.is_stream)
+    if isinstance(document.value, dict) and isinstance(kind := document.value.get("kind"), str):
+        return None, [
+            (document.place / "kind").error(
+                Code.INVALID_VALUE, f"this is a manifest ({kind}), not a configuration", "name it with -f"
+            )
+        ]
     document = replace(document, value=drop_nulls(document.value))
     found += check_shape(document.value, "config", document.place)
     found += host_checks.one_spelling_a_host(document)

@@ -54,6 +54,8 @@ class _Resource:
     selection: Selection
     suspended: bool
     place: Place = field(compare=False)
+    created: str = field(default="", compare=False, kw_only=True)
+    """``metadata.creationTimestamp``, RFC 3339; empty for a resource in a file."""
 
     @property
     def owner(self) -> str:
@@ -151,6 +153,7 @@ def build_resource(found: Object, insecure: frozenset[str]) -> Resource:
     name = found.value["metadata"]["name"]
     selection = Selection(parse_selector(spec.get("podSelector")), parse_selector(spec.get("namespaceSelector")))
     suspended = spec.get("suspend", False)
+    created = str(found.value["metadata"].get("creationTimestamp", ""))
     status = found.value.get("status") or {}
     exclude = tuple(parse_glob(g, insecure) for g in spec.get("excludeImages") or ())
     match found.kind:
@@ -160,6 +163,7 @@ def build_resource(found: Object, insecure: frozenset[str]) -> Resource:
                 selection=selection,
                 suspended=suspended,
                 place=found.place,
+                created=created,
                 retention=parse_duration(str(spec.get("unusedImageRetention", "24h"))),
                 drift_detection=spec.get("driftDetection", True),
                 monitor_alternatives=spec.get("monitorAlternatives", False),
@@ -173,6 +177,7 @@ def build_resource(found: Object, insecure: frozenset[str]) -> Resource:
                 selection=selection,
                 suspended=suspended,
                 place=found.place,
+                created=created,
                 path=repository_path(spec["destination"]["path"], insecure),
                 drift_policy=spec.get("driftPolicy", "Ignore"),
                 exclude=exclude,
@@ -188,6 +193,7 @@ def build_resource(found: Object, insecure: frozenset[str]) -> Resource:
                 selection=selection,
                 suspended=suspended,
                 place=found.place,
+                created=created,
                 alternatives=tuple(_alternative(a, insecure) for a in spec["alternatives"]),
             )
 

@@ -77,8 +77,10 @@ def _reads(model: Model, monitor: ImageMonitor, finder: _AlternativeFinder) -> d
     reads = dict[Reference, Alternative | None].fromkeys(origins)
     if monitor.monitor_alternatives:
         for image, entry in finder.alternatives(selected, origins, monitor.retained):
-            # of several entries, the first resource's by name has been found first
-            if reads.get(image) is None and not _excluded(monitor.exclude, image):
+            # of several entries, the first resource's by name comes first; but one that brings a credential counts
+            present = reads.get(image)
+            is_better = present is None or (present.secret is None and entry.secret is not None)
+            if is_better and not _excluded(monitor.exclude, image):
                 reads[image] = entry
     return reads
 

@@ -118,7 +118,7 @@ def _walk(start: str, exclude: Sequence[str], files: Files) -> Iterator[str]:
     seen, stack = set[tuple[int, int]](), [start]
     while stack:
         path = stack.pop()
-        if _excluded(path, exclude):
+        if _excluded(path, start, exclude):
             continue
         if not _is_folder(path):
             # what was named is read whatever it is, such as /dev/fd/63
@@ -164,8 +164,10 @@ def _identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _excluded(path: str, globs: Sequence[str]) -> bool:
-    names = [str(part) for part in (Path(path), *Path(path).parents)]
+def _excluded(path: str, start: str, globs: Sequence[str]) -> bool:
+    """Say whether a path, or a folder on the way to it from where the walk started, matches a glob."""
+    below = Path(path).relative_to(start) if path != start else Path(Path(start).name)
+    names = [path, *(str(part) for part in (below, *below.parents))]
     return any(fnmatchcase(name, pattern) for glob in globs for name in names for pattern in (glob, f"*/{glob}"))
 
 

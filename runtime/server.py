@@ -10,7 +10,8 @@ from typing import Final
 
 from aiohttp import web
 
-from compiler.plan import Plan, to_document
+from compiler.plan import Plan
+from compiler.plan_document import to_document
 from compiler.render import yaml
 from runtime.metrics import CONTENT_TYPE, Metrics
 

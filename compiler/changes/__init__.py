@@ -10,6 +10,7 @@ from compiler.changes.cost import Cost, DrainChanges, LapChanges, WindowsChange,
 from compiler.changes.owners import compare_owners
 from compiler.changes.paces import compare_paces
 from compiler.changes.registry import (
+    DefaultChanges,
     HostAppears,
     HostGoes,
     OriginMoves,
@@ -36,6 +37,7 @@ __all__ = [
     "AccessChanges",
     "Change",
     "Cost",
+    "DefaultChanges",
     "Document",
     "DrainChanges",
     "HostAppears",

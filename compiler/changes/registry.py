@@ -8,9 +8,11 @@ from typing import Final
 
 from compiler.changes.change import Change, Document, Mark
 from compiler.duration import Nanoseconds, format_duration
-from compiler.plan import Operation
+from compiler.plan import DefaultPace, Operation
+from compiler.plan_document import default_document
 
 __all__ = [
+    "DefaultChanges",
     "HostAppears",
     "HostGoes",
     "OriginMoves",
@@ -75,6 +77,31 @@ class SupersetChanges(RegistryChange):
 
     def _facts(self) -> Document:
         return {"superset": self.superset}
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultChanges(RegistryChange):
+    """What a host without an entry of its own gets changes."""
+
+    kind = "default-changes"
+    before: DefaultPace
+    after: DefaultPace
+
+    def _text(self) -> str:
+        before, after = (default_document(default) for default in (self.before, self.after))
+        parts = [
+            f"{operation} {name} {before[operation][name]} → {after[operation][name]}"
+            for operation in after
+            for name in after[operation]
+            if before[operation][name] != after[operation][name]
+        ]
+        return f"the default changes: {', '.join(parts)}"
+
+    def _causes(self) -> tuple[str, ...]:
+        return ("registries.default",)
+
+    def _facts(self) -> Document:
+        return {"before": default_document(self.before), "after": default_document(self.after)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Final
 from compiler.changes.change import Change, plural
 from compiler.changes.cost import DrainChanges, LapChanges, WindowsChange
 from compiler.changes.registry import (
+    DefaultChanges,
     HostAppears,
     HostGoes,
     OriginMoves,
@@ -43,7 +44,7 @@ def _lap(sign: int) -> _Test:
 
 
 _OF_READERS: Final = (ImagesChange, OrderChanges, OwnerSuspends, AccessChanges)
-_OF_SETTINGS: Final = (SettingChanges, TimeoutChanges, OriginMoves, SupersetChanges)
+_OF_SETTINGS: Final = (SettingChanges, TimeoutChanges, OriginMoves, DefaultChanges, SupersetChanges)
 
 # one, several, which changes; in the order of the sentence
 _PHRASES: Final[tuple[tuple[str, str, _Test], ...]] = (

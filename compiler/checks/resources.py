@@ -17,6 +17,7 @@ from compiler.source import Object
 __all__ = [
     "destinations_do_not_nest",
     "globs_can_match",
+    "listed_platforms_are_there",
     "namespaces_are_known",
     "one_form_of_prefix",
     "selectors_are_sound",
@@ -56,28 +57,37 @@ def one_form_of_prefix(found: Object) -> Iterator[Diagnostic]:
             return
 
 
-def unique_names(resources: Sequence[Resource]) -> Iterator[tuple[str, Diagnostic]]:
-    """Refuse a resource that is there twice; gives its owner."""
+def unique_names(resources: Sequence[Resource]) -> Iterator[tuple[Resource, Diagnostic]]:
+    """Refuse a resource that is there twice; gives the second one."""
     first = dict[str, Resource]()
     for resource in resources:
         if resource.owner in first:
             other = first[resource.owner].place.position()
             message = f"{resource.owner} is here a second time; the first is at {other.file}:{other.line}"
             place = resource.place / "metadata" / "name"
-            yield resource.owner, place.error(Code.DUPLICATE_RESOURCE, message, "rename one of the two")
+            yield resource, place.error(Code.DUPLICATE_RESOURCE, message, "rename one of the two")
         first.setdefault(resource.owner, resource)
 
 
-def destinations_do_not_nest(resources: Sequence[Resource]) -> Iterator[tuple[str, Diagnostic]]:
-    """Refuse mirrors of which one writes where another does, or below; gives the later one's owner."""
-    mirrors = sorted((r for r in resources if isinstance(r, ImageMirror)), key=lambda m: m.name)
+def destinations_do_not_nest(resources: Sequence[Resource]) -> Iterator[tuple[Resource, Diagnostic]]:
+    """Refuse mirrors of which one writes where another does, or below; gives the younger one, else the one behind."""
+    mirrors = sorted((r for r in resources if isinstance(r, ImageMirror)), key=lambda m: (m.created, m.name))
     for index, mirror in enumerate(mirrors):
         for other in mirrors[:index]:
             if nests(mirror.path, other.path) and mirror.name != other.name:
                 relation = "is also that" if mirror.path == other.path else "overlaps with that"
                 message = f'the destination "{mirror.path}" {relation} of {other.owner} ({other.path})'
                 place = mirror.place / "spec" / "destination" / "path"
-                yield mirror.owner, place.error(Code.NESTED_DESTINATIONS, message, "give each mirror a path of its own")
+                yield mirror, place.error(Code.NESTED_DESTINATIONS, message, "give each mirror a path of its own")
+
+
+def listed_platforms_are_there(found: Object) -> Iterator[Diagnostic]:
+    """Refuse ``platforms.mode: List`` without a list."""
+    spec: Any = found.value.get("spec")
+    platforms = spec.get("platforms") if isinstance(spec, dict) else None
+    if isinstance(platforms, dict) and platforms.get("mode") == "List" and platforms.get("list") in (None, []):
+        place, remedy = found.place / "spec" / "platforms" / "mode", "list them, such as [linux/amd64, linux/arm64]"
+        yield place.error(Code.MISSING_FIELD, 'spec.platforms lacks "list", which mode List needs', remedy)
 
 
 def namespaces_are_known(model: Model) -> Iterator[Diagnostic]:

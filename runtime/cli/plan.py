@@ -12,7 +12,8 @@ from compiler.changes import Change
 from compiler.compilation import Compilation
 from compiler.diff import Diff, diff
 from compiler.origins import Origins
-from compiler.plan import Plan, to_document, without_forecasts
+from compiler.plan import Plan, without_forecasts
+from compiler.plan_document import to_document
 from compiler.reading import read_plan
 from compiler.source import Text
 from runtime.cli.forecasts import foreseen
@@ -77,7 +78,7 @@ def command(
         click.echo(f"no plan: {count(compilation.diagnostics)}", err=True)
         return 1
     click.echo(counted(compilation.counts), err=True)
-    old = _read_other(against, f"kuik plan … -o yaml > {against}") if against is not None else None
+    old = _read_other(against, _printing(against)) if against is not None else None
     committed = _read_other(check, _mending(check, inputs)) if check is not None else None
     difference = diff(old, compilation.plan) if old is not None else None
     view = _View(compilation, compilation.plan, difference, against or "")
@@ -160,6 +161,15 @@ def _read_other(path: str, mending: str) -> Plan:
     return plan
 
 
+def _printing(path: str) -> str:
+    """Give the command that prints some plan into a file."""
+    return f"kuik plan … -o {_form(path)} > {path}"
+
+
+def _form(path: str) -> str:
+    return "json" if path.endswith(".json") else "yaml"
+
+
 def _mending(path: str, inputs: Inputs) -> str:
     """Give the command that writes the plan of these inputs."""
     words = ["kuik", "plan"]
@@ -173,6 +183,6 @@ def _mending(path: str, inputs: Inputs) -> str:
     ):
         for value in values:
             words += [option, value]
-    words += ["-o", "json" if path.endswith(".json") else "yaml"]
+    words += ["-o", _form(path)]
     before = "… | " if STDIN in inputs.paths or inputs.config == STDIN else ""
     return f"{before}{shlex.join(words)} > {shlex.quote(path)}"

@@ -11,7 +11,8 @@ from compiler.config import Config
 from compiler.diagnostics import Diagnostic
 from compiler.duration import Nanoseconds
 from compiler.model import Model
-from compiler.plan import Plan, digests
+from compiler.plan import Plan
+from compiler.plan_document import digests
 from compiler.reference import InvalidReference, Reference, parse_reference
 from compiler.resources import ImageMirror, ImageMonitor, Resource
 from compiler.source import Object

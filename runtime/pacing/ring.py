@@ -15,6 +15,8 @@ from runtime.pacing.values import Lap, Response, RingStatus, Visit
 __all__ = ["Ring"]
 
 _NEVER: Final = -(2**63)
+# makes a Visit of its fields without the call of its constructor: a tenth of the time of a host that shares everything
+_new: Final = tuple.__new__
 
 
 class Ring:
@@ -112,7 +114,7 @@ class Ring:
             if answer.asked <= (started if since == _NEVER else since):
                 break
             visited[position] = opens
-            visits.append(Visit(owner, images[position], answer.response, answer.asked, True))  # noqa: FBT003
+            visits.append(_new(Visit, (owner, images[position], answer.response, answer.asked, True)))
             answer.waiting -= 1
             if not answer.waiting:
                 del kept[keys[position]]

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from compiler.reading import read_config
+from compiler.source import Text
+from runtime.files import read_files
 from tests.cli.conftest import MONITOR, POD, Kuik
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd}\n"
@@ -149,11 +152,11 @@ def test_loops_of_links_end(team: Kuik) -> None:
     (team.folder / "a" / "up").symlink_to("..")
     (team.folder / "a" / "round.yaml").symlink_to("round.yaml")
 
-    done = team("validate", "-f", ".")
+    done = team("validate", "-c", "config.yaml", "-f", ".")
 
     assert 1 == done.returncode
     assert "./a/round.yaml: error[unreadable]: this can't be read: too many levels of symbolic links" in done.stdout
-    assert "1 error; read 3 files, 1 resource, 1 workload" in done.stderr
+    assert "1 error; read 2 files, 1 resource, 1 workload" in done.stderr
 
 
 def test_a_link_to_nowhere_is_told_and_a_link_to_a_file_is_read(team: Kuik) -> None:
@@ -198,7 +201,7 @@ def test_a_file_or_folder_without_permission_is_told(team: Kuik) -> None:
     (team.folder / "locked").chmod(0)
     prepare: Callable[[], None] = without_the_powers_of_root
 
-    done = team("validate", "-f", ".", prepare=prepare)
+    done = team("validate", "-c", "config.yaml", "-f", ".", prepare=prepare)
     (team.folder / "locked").chmod(0o755)
     if done.returncode == errno.EPERM and not done.stderr and not done.stdout:
         pytest.skip("root can't give up its powers here")
@@ -206,7 +209,7 @@ def test_a_file_or_folder_without_permission_is_told(team: Kuik) -> None:
     assert 1 == done.returncode
     assert "./secret.yaml: error[unreadable]: this can't be read: it may not be read by this user" in done.stdout
     assert "./locked: error[unreadable]: this can't be read: it may not be read by this user" in done.stdout
-    assert "2 errors; read 3 files, 1 resource, 1 workload" in done.stderr
+    assert "2 errors; read 2 files, 1 resource, 1 workload" in done.stderr
 
 
 def test_a_name_that_is_no_text_is_shown_as_an_escape(team: Kuik) -> None:
@@ -250,3 +253,25 @@ def test_the_page_on_diagnostics_shows_what_is_printed(kuik: Kuik, documented: s
     assert 4 == len(done.stdout.split("\n\n"))
     for diagnostic in done.stdout.rstrip("\n").split("\n\n"):
         assert f"```text\n{diagnostic}\n```" in documented
+
+
+def test_a_folder_above_the_one_that_was_named_excludes_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "test" / "manifests"
+    (folder / "charts").mkdir(parents=True)
+    (folder / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: []}\n")
+    (folder / "charts" / "odd.yaml").write_text("a: [\n")
+
+    files = read_files([str(folder)], exclude=["test", "charts"])
+
+    assert [] == files.diagnostics
+    assert [str(folder / "pod.yaml")] == [text.name for text in files.texts]
+
+
+def test_a_manifest_in_place_of_a_configuration_is_named_for_what_it_is(tmp_path: Path) -> None:
+    pod = tmp_path / "pod.yaml"
+    pod.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n")
+
+    config, found = read_config(Text("pod.yaml", pod.read_text()))
+
+    assert config is None
+    assert ["this is a manifest (Pod), not a configuration"] == [d.message for d in found]

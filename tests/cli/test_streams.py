@@ -30,8 +30,8 @@ def test_data_goes_to_stdout_and_everything_else_to_stderr(team: Kuik, form: str
 def test_json_on_stdout_is_json_whatever_is_on_stderr(team: Kuik) -> None:
     (team.folder / "odd.yaml").write_text("just text\n")
 
-    plan = team("plan", "-f", ".", "-o", "json")
-    diagnostics = team("validate", "-f", ".", "-o", "json")
+    plan = team("plan", "-c", "config.yaml", "-f", ".", "-o", "json")
+    diagnostics = team("validate", "-c", "config.yaml", "-f", ".", "-o", "json")
 
     assert "WindowPlan" == json.loads(plan.stdout)["kind"]
     assert ["not-a-mapping"] == [d["code"] for d in json.loads(diagnostics.stdout)["diagnostics"]]

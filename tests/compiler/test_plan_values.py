@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.duration import MINUTE, SECOND
+from compiler.compilation import compile_plan
+from compiler.duration import HOUR, MINUTE, SECOND
 from compiler.plan import (
     CheckForecast,
     CheckSeries,
     Copy,
     CopyForecast,
     CopySeries,
+    DefaultPace,
     FallbackAuth,
     HostPlan,
     LapForecast,
@@ -23,11 +25,10 @@ from compiler.plan import (
     Plan,
     Queue,
     Ring,
-    digests,
-    from_document,
-    to_document,
     without_forecasts,
 )
+from compiler.plan_document import digests, from_document, to_document
+from compiler.source import Text
 
 DURATIONS = st.integers(0, 2**63 - 1)
 NAMES = st.text("abz-.é", min_size=1, max_size=6)
@@ -213,3 +214,21 @@ def test_the_longest_prefix_decides_which_secret_reads(repository: str, secret: 
 def test_without_a_prefix_a_host_is_read_anonymously() -> None:
     assert HOST.secret_for("library/nginx") is None
     assert replace(HOST, auth=(FallbackAuth("/team", "team"),)).secret_for("library/nginx") is None
+
+
+def test_the_pace_is_the_same_whatever_is_read() -> None:
+    """In CI a plan is made of templates, in a cluster of pods: other hosts are read, at the same pace."""
+    config = Text("config.yaml", "registries: {default: {check: {interval: 1m}}, quay.io: {clusters: 2}}")
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{{image: {}}}]}}\n"
+    monitor = "apiVersion: kuik.enix.io/v1alpha1\nkind: ImageMonitor\nmetadata: {name: all}\n"
+
+    def pace(image: str) -> str:
+        plan = compile_plan(config, [Text("all.yaml", f"{monitor}---\n{pod.format(image)}")]).plan
+        assert plan is not None
+        return digests(plan)["pace"]
+
+    assert pace("nginx") == pace("ghcr.io/a/b") == pace("quay.io/a/b")
+
+
+def test_the_pace_tells_a_default_that_no_host_uses_yet() -> None:
+    assert digests(Plan())["pace"] != digests(Plan(default=DefaultPace(copy_interval=HOUR)))["pace"]

@@ -16,7 +16,8 @@ import pytest
 from compiler.compilation import Compilation, compile_plan
 from compiler.diagnostics import Diagnostic, Severity
 from compiler.diff import diff
-from compiler.plan import Plan, to_document
+from compiler.plan import Plan
+from compiler.plan_document import to_document
 from compiler.reading import read_plan
 from compiler.render import diagnostics_json, github, markdown, table, text, yaml
 from compiler.render import json as json_form

@@ -20,7 +20,8 @@ from compiler.compilation import Compilation, compile_plan
 from compiler.diagnostics import Code
 from compiler.diff import Diff, diff
 from compiler.origins import Origins
-from compiler.plan import Plan, to_document, without_forecasts
+from compiler.plan import Plan, without_forecasts
+from compiler.plan_document import to_document
 from compiler.reading import read_plan
 from compiler.render import markdown, table, text, yaml
 from compiler.source import Text

@@ -15,6 +15,7 @@ from compiler.plan import (
     Copy,
     CopyForecast,
     CopySeries,
+    DefaultPace,
     FallbackAuth,
     HostPlan,
     LapForecast,
@@ -130,7 +131,8 @@ def hosts(draw: st.DrawFn, name: str) -> HostPlan:
 @st.composite
 def any_plan(draw: st.DrawFn) -> Plan:
     names = draw(st.sampled_from(((), ("a.io",), ("b.io",), ("a.io", "b.io"))))
-    return Plan(tuple(draw(hosts(name)) for name in names), draw(st.booleans()))
+    default = draw(st.sampled_from((DefaultPace(), DefaultPace(check_interval=MINUTE, copy_timeout=SECOND))))
+    return Plan(tuple(draw(hosts(name)) for name in names), draw(st.booleans()), default)
 
 
 @st.composite

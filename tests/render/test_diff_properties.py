@@ -12,7 +12,8 @@ from jsonschema import Draft202012Validator
 import schemas
 from compiler.changes import ImagesChange, OwnerJoins, OwnerLeaves, SeriesRestarts
 from compiler.diff import diff
-from compiler.plan import Operation, Plan, to_document, without_forecasts
+from compiler.plan import Operation, Plan, without_forecasts
+from compiler.plan_document import to_document
 
 
 @given(data=st.data())

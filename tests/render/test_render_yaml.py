@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from compiler.diff import diff
-from compiler.plan import Plan, from_document, to_document
+from compiler.plan import Plan
+from compiler.plan_document import from_document, to_document
 from compiler.render import yaml
 
 # what one version or the other takes for something else, and what breaks a line, a quote or a flow mapping

@@ -19,7 +19,7 @@ import schemas
 from compiler.compilation import Compilation, compile_plan
 from compiler.diagnostics import Severity
 from compiler.diff import diff
-from compiler.plan import to_document
+from compiler.plan_document import to_document
 from compiler.reading import read_plan
 from compiler.render import yaml
 from compiler.source import Text

@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 
 import schemas
-from compiler.duration import SECOND
+from compiler.duration import MINUTE, SECOND
 from compiler.plan import (
     CheckForecast,
     CheckSeries,
     Copy,
     CopyForecast,
     CopySeries,
+    DefaultPace,
     FallbackAuth,
     HostPlan,
     LapForecast,
     Plan,
     Queue,
     Ring,
-    from_document,
-    to_document,
     without_forecasts,
 )
+from compiler.plan_document import from_document, to_document
 
 Refused = Callable[[str, Any], list[str]]
 
@@ -84,6 +84,7 @@ RING = Ring(
 QUEUE = Queue("ImageMirror/prod", (Copy("quay.io/a/b:1", "r.tld/m/quay.io/a/b:1", "kuik-sha256-a"),), suspended=True)
 EVERYTHING = Plan(
     superset=True,
+    default=DefaultPace(check_interval=MINUTE),
     hosts=(
         HostPlan(
             host="quay.io",
@@ -120,6 +121,8 @@ def test_what_is_written_is_accepted_and_reads_back(plan: Plan, refused: Refused
 
 
 def fields_of_schema(node: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    if "$ref" in node:
+        node = schemas.load("plan")["$defs"][node["$ref"].rpartition("/")[2]]
     for key, child in node.get("properties", {}).items():
         yield f"{path}.{key}"
         yield from fields_of_schema(child, f"{path}.{key}")

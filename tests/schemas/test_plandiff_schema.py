@@ -15,7 +15,7 @@ from compiler import changes
 from compiler.changes import Change, Cost, Pace, RegistryChange, ResourceChange, Setting
 from compiler.diff import Diff
 from compiler.duration import MINUTE, SECOND
-from compiler.plan import LapForecast, Operation
+from compiler.plan import DefaultPace, LapForecast, Operation
 from compiler.render import yaml
 from compiler.source.parse import parse
 from runtime.cli.main import main
@@ -35,6 +35,7 @@ CHANGES: list[Change] = [
     changes.TimeoutChanges("quay.io", COPY, 0, MINUTE),
     changes.OriginMoves("quay.io", CHECK, DEFAULT, OWN),
     *(changes.SettingChanges("quay.io", setting, "none", "/a.pem") for setting in Setting),
+    changes.DefaultChanges("", DefaultPace(), DefaultPace(check_interval=MINUTE)),
     changes.OwnerJoins("quay.io", CHECK, MONITOR, (A, B), shared=1, suspended=True),
     changes.OwnerJoins("quay.io", COPY, MIRROR, (A,)),
     changes.OwnerLeaves("quay.io", CHECK, MONITOR, (A,)),

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.duration import LONGEST, MINUTE, SECOND
-from compiler.plan import CheckForecast, CopyForecast, LapForecast, Plan, Ring, from_document, to_document
+from compiler.plan import CheckForecast, CopyForecast, LapForecast, Plan, Ring
+from compiler.plan_document import from_document, to_document
 from runtime.simulation import forecast
 from runtime.simulation.forecast import _drive, _product
 
