@@ -75,7 +75,7 @@ class Position:
         file: the path as the user gave it; for standard input the document's number and the object's name.
         line: counted from 1; 0 where the input has no lines (an object from a cluster, a file that can't be read).
         column: counted from 1 in characters; 0 like ``line``.
-        excerpt: the whole line, to be shown; empty where there is none.
+        excerpt: the whole line, to be shown; empty where there is none, and where it may hold a credential.
         width: how many characters of the line are meant, at least 1.
     """
 

@@ -243,6 +243,9 @@ class Metrics:
         self._ring_images.labels(*labels).set(ring.images)
         if ring.cycle_duration is not None:
             self._cycle.labels(*labels).set(_seconds(ring.cycle_duration))
+        else:
+            # a ring that came back before anybody looked (R5)
+            _forget(self._cycle, labels)
         if started is not None:
             self._cycle_started.labels(*labels).set(started)
 

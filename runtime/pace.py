@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runtime.cluster.state import BEING_WRITTEN
+
 __all__ = ["is_led", "publish_into", "read_pace"]
 
 _FILE = "pace.json"
@@ -27,9 +29,13 @@ class _Publisher:
 
     def __call__(self, pace: dict[str, Any]) -> None:
         # a crash may leave the file before: it was as true a moment ago, so nothing is synced
-        temporary = self.folder / f"{_FILE}.{os.getpid()}"
-        temporary.write_text(json.dumps(pace), encoding="utf-8")
-        temporary.replace(self.folder / _FILE)
+        temporary = self.folder / f"{BEING_WRITTEN}{_FILE}.{os.getpid()}"
+        try:
+            temporary.write_text(json.dumps(pace), encoding="utf-8")
+            temporary.replace(self.folder / _FILE)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 def publish_into(folder: Path) -> Callable[[dict[str, Any]], None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from compiler.diagnostics import Code, Diagnostic, Position, Severity
@@ -21,6 +22,7 @@ from compiler.source.yaml11 import may_hold_1_1, read_by_1_1
 __all__ = ["Document", "Object", "Place", "flatten", "read_documents"]
 
 _NOTHING_MORE: Final = re.compile(r"\s*\Z")
+_HOLDS_SECRET: Final = re.compile(r"""\bkind["']?\s*:\s*["']?Secret\b""")
 _WORTH_CUTTING: Final = 4096
 """Characters; below that a whole document is composed in 15 ms and needs no cutting."""
 
@@ -58,7 +60,9 @@ class Document:
             offset = len(self.piece.rstrip())
         begin = self.piece.rfind("\n", 0, offset) + 1
         end = self.piece.find("\n", offset)
-        excerpt = self.piece[begin : end if end >= 0 else len(self.piece)].rstrip("\r")
+        line_of_text = self.piece[begin : end if end >= 0 else len(self.piece)].rstrip("\r")
+        # a credential may stand on any line of a Secret
+        excerpt = "" if _holds_secret(self.piece) else line_of_text
         name = f"document {self.number}{f' ({label})' if label else ''}" if self.is_stream else self.name
         line = self.line + self.piece.count("\n", 0, offset) + 1
         return Position(name, line, offset - begin + 1, excerpt, span.width)
@@ -228,6 +232,12 @@ def _label(value: Any, kind: str = "") -> str:
     metadata = metadata if isinstance(metadata, dict) else {}
     parts = [value.get("kind", kind), metadata.get("namespace"), metadata.get("name") or metadata.get("generateName")]
     return "/".join(p for p in parts if isinstance(p, str) and p)
+
+
+@lru_cache(maxsize=1)
+def _holds_secret(piece: str) -> bool:
+    """Say whether a Secret may be in a text; asked for each mistake in it, and the text may be a whole cluster's."""
+    return _HOLDS_SECRET.search(piece) is not None
 
 
 def _not_yaml(document: Document, reason: str, span: Span) -> Diagnostic:

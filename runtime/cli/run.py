@@ -6,7 +6,6 @@ import asyncio
 import gc
 import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -78,9 +77,13 @@ def command(
         running = _run_here(settings, sources, Path(state), host, port)
     else:
         running = _run_for_cluster(settings, (namespace, kubeconfig, context), host, port)
-    with suppress(KeyboardInterrupt):
+    try:
         return asyncio.run(running)
-    return 130
+    except ClusterError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 async def _run_here(settings: Settings, sources: Sources, state: Path, host: str, port: int) -> int:
@@ -91,12 +94,8 @@ async def _run_here(settings: Settings, sources: Sources, state: Path, host: str
 async def _run_for_cluster(settings: Settings, where: tuple[str, str | None, str | None], host: str, port: int) -> int:
     from runtime.cluster.kube import open_cluster
 
-    try:
-        async with open_cluster(*where) as cluster:
-            return await _run(settings, cluster, Instruments(), host, port)
-    except ClusterError as error:
-        click.echo(f"Error: {error}", err=True)
-        return 1
+    async with open_cluster(*where) as cluster:
+        return await _run(settings, cluster, Instruments(), host, port)
 
 
 async def _run(settings: Settings, cluster: Cluster, instruments: Instruments, host: str, port: int) -> int:

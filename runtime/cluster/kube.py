@@ -118,6 +118,7 @@ class KubernetesCluster:
         """List everything and watch it."""
         observation = _ClusterObserved(self._api, self._namespace, self._pace, insecure)
         following = asyncio.gather(*(follower.run() for follower in observation.followers))
+        observation.depend_on(following)
         try:
             await observation.begin()
             self._observation = observation
@@ -213,6 +214,10 @@ class _ClusterObserved:
     @property
     def followers(self) -> tuple[Follower[Any], ...]:
         return (*self._resources.values(), self._pods, self._namespaces, self._nodes, self._secrets)
+
+    def depend_on(self, work: asyncio.Future[Any]) -> None:
+        """Let ``changes`` end with the error of the followers, should they end."""
+        self._feed.follow(work)
 
     async def begin(self) -> None:
         """Wait until everything was listed."""

@@ -126,6 +126,7 @@ class LocalCluster:
         await observation.begin()
         self._observation = observation
         watching = asyncio.create_task(watch_files(self._watched(), observation.look))
+        observation.depend_on(watching)
         try:
             yield observation
         finally:
@@ -137,8 +138,13 @@ class LocalCluster:
         """Remove the status of what is no longer there, as a cluster does; who only looks removes nothing."""
         if self._leads:
             for owner in owners:
-                await self._on_disk(self._folder.remove_status, *_split(owner))
-                self._statuses.pop(owner, None)
+                try:
+                    await self._on_disk(self._folder.remove_status, *_split(owner))
+                except Unavailable as error:
+                    # it stays known, so that the next look tries again
+                    log.warning("status not removed", extra={"about": owner, "reason": str(error)})
+                else:
+                    self._statuses.pop(owner, None)
 
     def _watched(self) -> Sequence[str]:
         return [path for path in self._sources.paths if path != STDIN]
@@ -193,6 +199,10 @@ class _FilesObserved:
         self._contents = Contents()
         # the watch has let things settle already
         self._feed = Feed(coalesced_for=0)
+
+    def depend_on(self, work: asyncio.Future[Any]) -> None:
+        """Let ``changes`` end with the error of the watch, should it end."""
+        self._feed.follow(work)
 
     async def begin(self) -> None:
         """Read everything for the first time."""

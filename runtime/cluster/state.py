@@ -25,11 +25,12 @@ from compiler.selectors import dns_subdomain_error
 from compiler.source import Text, read_documents
 from runtime.files import read_file
 
-__all__ = ["Lock", "StateFolder", "read_statuses"]
+__all__ = ["BEING_WRITTEN", "Lock", "StateFolder", "read_statuses"]
 
 _LONGEST_NAME: Final = 255
 """Bytes; NAME_MAX of every file system that matters."""
-_BEING_WRITTEN: Final = ".being-written-"
+BEING_WRITTEN: Final = ".being-written-"
+"""How the name of a file begins that is not whole yet; what a killed process leaves so goes at the next start."""
 
 
 @dataclass(slots=True)
@@ -107,7 +108,7 @@ class StateFolder:
 
     def remove_leftovers(self) -> None:
         """Remove what a killed process was about to write."""
-        for path in self.path.rglob(f"{_BEING_WRITTEN}*"):
+        for path in self.path.rglob(f"{BEING_WRITTEN}*"):
             path.unlink(missing_ok=True)
 
     def _status_file(self, kind: str, name: str) -> Path:
@@ -147,12 +148,17 @@ def _statuses_of(text: Text) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _replace(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{_BEING_WRITTEN}{hashlib.sha256(path.name.encode()).hexdigest()[:16]}")
-    with temporary.open("w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    temporary = path.with_name(f"{BEING_WRITTEN}{hashlib.sha256(path.name.encode()).hexdigest()[:16]}")
+    try:
+        with temporary.open("w", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        # on a disk that is full, half a file is in the way of the next attempt
+        temporary.unlink(missing_ok=True)
+        raise
     _sync_folder(path.parent)
 
 

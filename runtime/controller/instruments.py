@@ -12,7 +12,7 @@ from runtime.metrics import Metrics
 __all__ = ["Instruments", "Publish"]
 
 Publish: TypeAlias = Callable[[dict[str, Any]], None]
-"""Takes the pace as a document; called in a thread."""
+"""Takes the pace as a document; called in a thread. Raises ``OSError`` where it can't be put down."""
 
 
 @dataclass(frozen=True, slots=True)

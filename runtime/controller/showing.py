@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any, Final
 
 from compiler.duration import SECOND, Nanoseconds, format_duration
 from compiler.plan import Operation
 from runtime.controller.findings import Findings
-from runtime.controller.instruments import Instruments
+from runtime.controller.instruments import Instruments, Publish
 from runtime.controller.preparing import Prepared
 from runtime.controller.times import write_time
 from runtime.pacing import Engine, OwnerStatus, SeriesStatus
 
 __all__ = ["Display"]
+
+log: Final = logging.getLogger(__name__)
 
 _EVERY: Final = SECOND
 """Prometheus looks less often, and people read slower."""
@@ -36,6 +39,8 @@ class Display:
         self._held = dict[str, Nanoseconds]()
         self._suspended = frozenset[str]()
         self._has_changed = False
+        # told once, not once a second
+        self._is_unpublished = False
 
     def follow(self, prepared: Prepared) -> None:
         """Show another plan."""
@@ -58,9 +63,21 @@ class Display:
             self._show_touched()
             self._show_held()
             if self._has_changed and self._publish is not None:
-                self._has_changed = False
-                await asyncio.to_thread(self._publish, self._pace())
+                await self._put_down(self._publish)
             await asyncio.sleep(_EVERY / SECOND)
+
+    async def _put_down(self, publish: Publish) -> None:
+        """Publish the pace; a full disk costs people a look, not registries their pace: it is tried again."""
+        self._has_changed = False
+        try:
+            await asyncio.to_thread(publish, self._pace())
+        except OSError as error:
+            self._has_changed = True
+            if not self._is_unpublished:
+                log.warning("pace not published", extra={"reason": str(error)})
+            self._is_unpublished = True
+        else:
+            self._is_unpublished = False
 
     def _show_touched(self) -> None:
         touched, self._touched = self._touched, set()

@@ -230,7 +230,7 @@ class Term:
                 self._scanner.copied(read.owner, read.image)
         if ended.held_until is not None:
             self._display.held(read.host, ended.held_until)
-            until = format_duration(ended.held_until - self._clocks.boot())
+            until = format_duration(round(ended.held_until - self._clocks.boot(), -6))
             log.warning("host held", extra={"host": read.host, "for": until, "reason": response.detail or None})
         self._note_laps(ended.laps)
         self._touch(read.owner)

@@ -73,3 +73,14 @@ def test_other_kinds_are_counted(team: Kuik) -> None:
     done = team("validate", "-f", ".")
 
     assert "; 2 objects of 2 other kinds skipped\n" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github"])
+def test_no_line_of_a_secret_is_shown(team: Kuik, form: str) -> None:
+    data = "stringData:\n  config: [open # sesame\n"
+    (team.folder / "secret.yaml").write_text(f"apiVersion: v1\nkind: Secret\nmetadata: {{name: hub}}\n{data}")
+
+    done = team("validate", "-f", ".", "-o", form)
+
+    assert "secret.yaml" in done.stdout
+    assert "sesame" not in done.stdout + done.stderr

@@ -135,7 +135,8 @@ def test_sighup_looks_at_once_and_says_what_is_wrong_as_often_as_it_is_asked(
 
 def test_probes_answer_and_nothing_else_does(folder: Path) -> None:
     with kuik_process(folder) as process:
-        process.wait_for("another pace in force")
+        # the first read comes after everything that shows the leader
+        process.wait_for("checked")
         assert ("ok\n", "ok\n") == (process.get("/healthz"), process.get("/readyz"))
         assert "kuik_leader 1.0" in process.get("/metrics")
         with pytest.raises(OSError, match="404"):
@@ -200,3 +201,11 @@ def test_an_address_that_is_taken_ends_it_with_a_sentence(folder: Path, registri
     with kuik_process(folder, "--listen", registries[0].host) as process:
         log = process.wait()
     assert "choose another address with --listen" in log[-1]["message"]
+
+
+def test_a_state_folder_that_can_not_be_used_ends_it_with_a_sentence(folder: Path) -> None:
+    (folder / "state" / "lock").mkdir(parents=True)
+    with kuik_process(folder) as process:
+        log = process.wait()
+    assert log[-1]["message"].startswith("Error: the state folder state can't be used")
+    assert "Traceback" not in json.dumps(log)

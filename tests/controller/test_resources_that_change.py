@@ -132,6 +132,29 @@ def test_what_is_deleted_leaves_no_status_and_no_metric(play: Play) -> None:
     play(act)
 
 
+def test_a_status_that_can_not_be_removed_is_tried_again_and_files_are_still_watched(
+    play: Play, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def act(stage: Stage) -> None:
+        stage.configure(stage.pace("10s"))
+        stage.write(monitor("one"), monitor("two"), pod("a", stage.image(A)))
+        async with stage.process():
+            await stage.until(lambda: stage.has_status("ImageMonitor/two"))
+            file = stage.state / "status" / "ImageMonitor" / "two.yaml"
+            file.unlink()
+            file.mkdir()
+            stage.write(monitor("one"), pod("a", stage.image(A)))
+            await stage.until(lambda: any(r.message == "status not removed" for r in caplog.records))
+            stage.write(monitor("one"), pod("a", stage.image(B)))
+            await stage.until(lambda: stage.registry.asked()[-1].endswith("/v2/x/b/manifests/1"))
+            file.rmdir()
+            file.touch()
+            stage.write(monitor("one"), pod("a", stage.image(A)))
+            await stage.until(lambda: not file.exists())
+
+    play(act)
+
+
 def test_a_mirror_that_goes_while_it_copies_costs_nothing_but_that_copy(play: Play) -> None:
     async def act(stage: Stage) -> None:
         stage.configure(stage.pace("10s", "10s"))

@@ -93,6 +93,24 @@ def test_it_tells_what_a_process_does(play: Play, capsys: pytest.CaptureFixture[
     play(act)
 
 
+def test_a_pace_that_can_not_be_put_down_costs_no_window_and_is_put_down_later(
+    play: Play, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def act(stage: Stage) -> None:
+        stage.configure(stage.pace("10s"))
+        stage.write(monitor(), pod("a", stage.image("x/a:1")))
+        # a rename onto a folder fails for root too, as every write does on a full disk
+        (stage.state / "pace.json").mkdir(parents=True)
+        async with stage.process():
+            await stage.asked(3)
+            assert 1 == len([r for r in caplog.records if r.message == "pace not published"])
+            assert [] == [*stage.state.glob(".being-written-*")]
+            (stage.state / "pace.json").rmdir()
+            await stage.until(lambda: read_pace(stage.state) is not None)
+
+    play(act)
+
+
 def test_a_folder_that_is_not_there_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     assert 1 == main(["status", "--state", os.devnull + "/nothing"])
     assert "does not exist" in capsys.readouterr().err
