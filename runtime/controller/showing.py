@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Final
+from typing import Final
 
-from compiler.duration import SECOND, Nanoseconds, format_duration
-from compiler.plan import Operation
+from compiler.duration import SECOND, Nanoseconds
 from runtime.controller.findings import Findings
 from runtime.controller.instruments import Instruments, Publish
 from runtime.controller.preparing import Prepared
-from runtime.controller.times import write_time
-from runtime.pacing import Engine, OwnerStatus, SeriesStatus
+from runtime.controller.publishing import Pace
+from runtime.pacing import Engine, OwnerStatus, QueueStatus
 
 __all__ = ["Display"]
 
@@ -35,7 +34,8 @@ class Display:
         self._engine, self._findings = engine, findings
         self._metrics, self._clocks, self._publish = instruments.metrics, instruments.clocks, instruments.publish
         self._touched = set[str]()
-        self._queued = dict[str, OwnerStatus]()
+        self._queues = dict[str, tuple[QueueStatus, ...]]()
+        self._grids: tuple[tuple[str, Nanoseconds, Nanoseconds, bool], ...] = ()
         self._held = dict[str, Nanoseconds]()
         self._suspended = frozenset[str]()
         self._has_changed = False
@@ -44,9 +44,15 @@ class Display:
 
     def follow(self, prepared: Prepared) -> None:
         """Show another plan."""
-        self._suspended = frozenset(h.host for h in prepared.plan.hosts if h.suspended)
+        hosts = prepared.plan.hosts
+        self._suspended = frozenset(h.host for h in hosts if h.suspended)
         self._metrics.planned(prepared.plan, prepared.digests)
-        self._has_changed = True
+        # pods that come and go change images all day, and none of this
+        before, self._grids = (
+            self._grids,
+            tuple((h.host, h.check.interval, h.copy.interval, h.suspended) for h in hosts),
+        )
+        self._has_changed |= self._grids != before
 
     def touch(self, owner: str) -> None:
         """Show an owner anew."""
@@ -69,8 +75,10 @@ class Display:
     async def _put_down(self, publish: Publish) -> None:
         """Publish the pace; a full disk costs people a look, not registries their pace: it is tried again."""
         self._has_changed = False
+        series = tuple(self._engine.series(self._clocks.boot()))
+        pace = Pace(series, dict(self._queues), self._suspended, self._clocks)
         try:
-            await asyncio.to_thread(publish, self._pace())
+            await asyncio.to_thread(lambda: publish(pace.document()))
         except OSError as error:
             self._has_changed = True
             if not self._is_unpublished:
@@ -92,37 +100,12 @@ class Display:
         }
         self._metrics.ringed(owner, status, started)
         self._metrics.anomalies(owner, self._findings.anomalies(owner))
-        before = self._queued.pop(owner, OwnerStatus())
+        before = self._queues.pop(owner, ())
         if status.queues:
-            self._queued[owner] = status
-        self._has_changed |= status.queues != before.queues
+            self._queues[owner] = status.queues
+        self._has_changed |= status.queues != before
 
     def _show_held(self) -> None:
         now = self._clocks.boot()
         self._held = {host: until for host, until in self._held.items() if until > now}
         self._metrics.held({host: self._clocks.to_wall(until) / SECOND for host, until in self._held.items()})
-
-    def _pace(self) -> dict[str, Any]:
-        """Give when windows open, so that others can count on without asking."""
-        hosts = dict[str, dict[str, Any]]()
-        for series in self._engine.series(self._clocks.boot()):
-            name = "check" if series.operation is Operation.CHECK else "copy"
-            hosts.setdefault(series.host, {"registry": series.host})[name] = self._series(series)
-        queues = [
-            {"owner": owner, "registry": queue.registry, "desired": queue.desired, "pending": len(queue.pending)}
-            for owner, status in sorted(self._queued.items())
-            for queue in status.queues
-            if queue.known
-        ]
-        return {"written": write_time(self._clocks.wall()), "hosts": [*hosts.values()], "queues": queues}
-
-    def _series(self, series: SeriesStatus) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            "anchor": write_time(self._clocks.to_wall(series.anchor)),
-            "interval": format_duration(series.interval),
-        }
-        if series.host in self._suspended:
-            shown["suspended"] = True
-        elif series.held_until is not None:
-            shown["heldUntil"] = write_time(self._clocks.to_wall(series.held_until))
-        return shown

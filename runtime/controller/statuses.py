@@ -25,6 +25,8 @@ LISTED: Final = 100
 RECORDED: Final = 5000
 """How many repositories a status records (page 3, "Status")."""
 
+_NO_SOURCE: Final = frozenset({"SourceUnavailable", "AuthFailed"})
+
 Document = dict[str, Any]
 _ToWall = Callable[[Nanoseconds], Nanoseconds]
 
@@ -111,17 +113,19 @@ def mirror_status(
     """
     queues = finding.pace.queues
     failed = sorted((f for q in queues for f in q.failed), key=lambda f: f.image)
-    pending = sum(len(q.pending) for q in queues)
+    owed = sum(len(q.pending) for q in queues)
     desired = sum(q.desired for q in queues)
     is_known = all(q.known for q in queues)
-    moved = {drift.image for drift in finding.ledger.moved(finding.owner)}
-    drifted = moved | {image for q in queues for image in q.drifted}
-    missing = [f for f in failed if f.reason in {"SourceUnavailable", "AuthFailed"}]
+    # what is owed because its tag moved is there, though not as it should be
+    behind = {image for q in queues for image in q.drifted}
+    absent = owed - len(behind)
+    drifted = behind | {drift.image for drift in finding.ledger.moved(finding.owner)}
+    missing = [f for f in failed if f.reason in _NO_SOURCE and f.image not in behind]
     status: Document = {
         "images": {
             "desired": desired,
-            "copied": desired - pending if is_known else 0,
-            "pending": pending,
+            "copied": desired - absent if is_known else 0,
+            "pending": absent,
             "retained": 0,
             "drifted": len(drifted),
             "missingSource": len(missing),
@@ -141,7 +145,7 @@ def mirror_status(
     if scanned is not None:
         status["destinationScanned"] = write_time(scanned)
     is_behind = mirror.drift_policy == "Sync" and bool(drifted)
-    in_sync = _in_sync(pending, len(failed), is_known=is_known, is_behind=is_behind)
+    in_sync = _in_sync(owed, len(failed), is_known=is_known, is_behind=is_behind)
     ready = finding.ready
     if ready is None and not is_known:
         ready = ("DestinationUnknown", "the destination has not been scanned yet; nothing is copied until then")

@@ -36,6 +36,14 @@ def copy_of(stage: Stage, name: str) -> str:
     return f"m/{stage.host.replace(':', '_')}/{name}"
 
 
+def ring(stage: Stage) -> dict[str, object]:
+    """Give the one ring of the mirror, as its status has it."""
+    if not stage.has_status("ImageMirror/all"):
+        return {}
+    rings = stage.status("ImageMirror/all")["checks"]["registries"]
+    return dict(rings[0]) if rings else {}
+
+
 @pytest.mark.rule("R8")
 def test_nothing_is_copied_before_the_destination_is_known(play: Play) -> None:
     async def act(stage: Stage) -> None:
@@ -60,6 +68,40 @@ def test_nothing_is_copied_before_the_destination_is_known(play: Play) -> None:
                 assert 0 == stage.metric("kuik_copy_pending_images")
                 assert 2 == stage.metric("kuik_copy_duration_seconds_count")
                 assert (stage.metric("kuik_copy_bytes_total") or 0) > 2000
+
+    play(act)
+
+
+@pytest.mark.parametrize("stands_still", ["answer", "body", "upload"])
+@pytest.mark.parametrize("timeout, after", [("0", 120), ("30s", 30)])
+def test_c3_a_copy_that_stands_still_fails_and_leaves_no_tag(
+    play: Play, stands_still: str, timeout: str, after: int
+) -> None:
+    async def act(stage: Stage) -> None:
+        async with destination(stage, "x/a:1") as (there, source, target):
+
+            def answer(seen: Seen) -> Reply:
+                reply = source(seen)
+                if "/blobs/" not in seen.path or stands_still == "upload":
+                    return reply
+                sent = b"HTTP/1.1 200 " if stands_still == "answer" else reply.encode("GET")[:-5]
+                return Reply(raw=sent, hang=True)
+
+            stage.registry.otherwise = answer
+            if stands_still == "upload":
+                there.otherwise = lambda seen: Reply(raw=b"", hang=True) if seen.method == "PUT" else target(seen)
+            config = stage.pace("10s", "10s")
+            config["registries"][stage.host]["copy"]["timeout"] = timeout
+            stage.configure(config)
+            stage.write(mirror(f"{there.host}/m"), pod("a", stage.image("x/a:1")))
+            async with stage.process():
+                await stage.asked(1)
+                began = stage.clock.now
+                await stage.until(lambda: bool(stage.status("ImageMirror/all").get("failedImagesCopy")))
+                (failed,) = stage.status("ImageMirror/all")["failedImagesCopy"]
+                assert ("Timeout", 1) == (failed["reason"], failed["attempts"])
+                assert after - 1 < stage.clock.now - began < after + 1
+                assert set() == target.tags(copy_of(stage, "x/a"))
 
     play(act)
 
@@ -131,6 +173,28 @@ def test_with_sync_a_tag_that_moved_is_copied_again(play: Play) -> None:
                 await stage.until(lambda: target.manifests[copy_of(stage, "x/a"), "1"][1] == moved.body)
                 await stage.until(lambda: stage.status("ImageMirror/all")["images"]["drifted"] == 0)
                 assert ("True", "InSync") == condition(stage.status("ImageMirror/all"), "DestinationInSync")
+
+    play(act)
+
+
+@pytest.mark.rule("R8")
+def test_before_the_first_scan_of_a_process_the_ring_of_a_mirror_stays_as_in_status(play: Play) -> None:
+    async def act(stage: Stage) -> None:
+        async with destination(stage, *AB) as (there, _, _):
+            stage.configure(stage.pace("10s", "10s"))
+            stage.write(mirror(f"{there.host}/m", driftPolicy="Sync"), pod("a", *map(stage.image, AB)))
+            async with stage.process():
+                halfway = {"images": 2, "checked": 1, "cursor": stage.image("x/a:1")}.items()
+                await stage.until(lambda: halfway <= ring(stage).items())
+                assert 0 == await stage.stop()
+            before, asked = ring(stage), len(stage.registry.requests)
+            async with stage.process():
+                await stage.leads()
+                await asyncio.sleep(55)
+                assert asked == len(stage.registry.requests)
+                assert before == ring(stage)
+                # behind the cursor it goes on, once the scan has told what is there
+                assert "/v2/x/b/manifests/1" == (await stage.asked(asked + 1))[asked]
 
     play(act)
 

@@ -25,7 +25,7 @@ Registries = tuple[RecordingRegistry, RecordingRegistry]
 @pytest.fixture
 def registries() -> Iterator[Registries]:
     """Give the one whose pace changes, and the one whose pace does not."""
-    with recording_registry() as one, recording_registry("127.0.0.2") as other:
+    with recording_registry() as one, recording_registry() as other:
         yield one, other
 
 

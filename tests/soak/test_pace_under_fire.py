@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from compiler.duration import SECOND, parse_duration
+from runtime.clock import boot_clock
 from tests.support.kuik_process import KuikProcess, kuik_process
 from tests.support.recording_registry import Asked, RecordingRegistry, recording_registry
 from tests.support.stage import monitor, pod
@@ -149,16 +150,16 @@ class Fire:
 
 
 def boot_time(text: str) -> int:
-    """Read a time of the wall clock as one of CLOCK_BOOTTIME."""
+    """Read a time of the wall clock as one of the clock of windows."""
     wall = round(datetime.fromisoformat(text).timestamp() * 1_000_000) * 1000
-    return wall - (time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+    return wall - (time.time_ns() - boot_clock())
 
 
 @pytest.fixture
 def fire(tmp_path: Path) -> Iterator[Fire]:
     (tmp_path / "manifests").mkdir()
     with ExitStack() as stack:
-        registries = [stack.enter_context(recording_registry(f"127.0.0.{n + 1}")) for n in range(HOSTS)]
+        registries = [stack.enter_context(recording_registry()) for _ in range(HOSTS)]
         fire = Fire(tmp_path, registries, random.Random(SEED))
         fire.intervals = {registry.host: (n + 1) * SECOND for n, registry in enumerate(registries)}
         fire.write_config()

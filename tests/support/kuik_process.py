@@ -123,5 +123,6 @@ def kuik_process(folder: Path, *options: str, wrap: Callable[[list[str]], list[s
 
 
 def end_with_parent() -> None:
-    """A worker that is killed leaves no controller behind (prctl's PR_SET_PDEATHSIG)."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    """A worker that is killed leaves no controller behind (Linux; prctl's PR_SET_PDEATHSIG)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from runtime.clock import boot_clock
 
 __all__ = ["Asked", "RecordingRegistry", "recording_registry"]
 
@@ -19,7 +20,7 @@ class Asked:
     """A request for a manifest.
 
     Attributes:
-        at: nanoseconds of CLOCK_BOOTTIME, which other processes of the machine share.
+        at: nanoseconds of the clock of windows, which the processes of a machine share.
     """
 
     at: int
@@ -30,8 +31,8 @@ class Asked:
 class RecordingRegistry:
     """What was asked, in order; nothing but manifests counts."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        self.host = f"{address[0]}:{address[1]}"
+    def __init__(self, host: str) -> None:
+        self.host = host
         self._asked: list[Asked] = []
         self._changed = threading.Condition()
 
@@ -53,14 +54,14 @@ class RecordingRegistry:
 
 
 @contextmanager
-def recording_registry(address: str = "127.0.0.1") -> Iterator[RecordingRegistry]:
-    """Serve on a free port of an address of loopback."""
+def recording_registry() -> Iterator[RecordingRegistry]:
+    """Serve on a free port of loopback."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_HEAD(self) -> None:
-            at = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+            at = boot_clock()
             if "/manifests/" in self.path:
                 registry.record(Asked(at, self.command, self.path))
             self.send_response(200)
@@ -78,8 +79,8 @@ def recording_registry(address: str = "127.0.0.1") -> Iterator[RecordingRegistry
         def handle_error(self, *_: Any) -> None:
             """Say nothing: the other end was killed."""
 
-    server = Server((address, 0), Handler)
-    registry = RecordingRegistry((address, server.server_port))
+    server = Server(("127.0.0.1", 0), Handler)
+    registry = RecordingRegistry(f"127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
