@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["KuikProcess", "kuik_process"]
+__all__ = ["KuikProcess", "end_with_parent", "kuik_process"]
 
 
 class KuikProcess:
@@ -89,6 +89,11 @@ class KuikProcess:
         return self._process.returncode
 
     @property
+    def returncode(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 
@@ -107,7 +112,7 @@ def kuik_process(folder: Path, *options: str, wrap: Callable[[list[str]], list[s
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_end_with_parent,  # noqa: PLW1509  it calls nothing of Python's
+        preexec_fn=end_with_parent,  # noqa: PLW1509  it calls nothing of Python's
     )
     running = KuikProcess(process)
     try:
@@ -117,7 +122,7 @@ def kuik_process(folder: Path, *options: str, wrap: Callable[[list[str]], list[s
         running.wait()
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A worker that is killed leaves no controller behind (Linux; prctl's PR_SET_PDEATHSIG)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
