@@ -52,7 +52,12 @@ def test_a_resource_that_is_wrong_at_the_start_keeps_its_cursor_until_it_is_mend
         async with stage.process():
             await stage.until(lambda: condition(stage.status("ImageMonitor/all"), "Ready")[1] == "InvalidSpec")
             assert stage.image(A) == cursor(stage)
+            (wrong,) = stage.status("ImageMonitor/all")["conditions"]
+            # what others change says nothing new of it
+            stage.write(pod("a", stage.image(A), stage.image(B)), monitor("other", suspend=True))
+            await stage.until(lambda: stage.has_status("ImageMonitor/other"))
             await asyncio.sleep(30)
+            assert [wrong] == stage.status("ImageMonitor/all")["conditions"]
             assert 1 == len(stage.registry.requests)
             stage.write(monitor(), name="mine")
             assert "/v2/x/b/manifests/1" == (await stage.asked(2))[1]
