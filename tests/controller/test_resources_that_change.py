@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.controller.conftest import Play
-from tests.support.stage import Stage, condition, digest_of, mirror, monitor, pod
+from tests.support.stage import Stage, condition, digest_of, monitor, pod
 
 A, B = "x/a:1", "x/b:1"
 
@@ -156,20 +156,6 @@ def test_a_status_that_can_not_be_removed_is_tried_again_and_files_are_still_wat
             file.touch()
             stage.write(monitor("one"), pod("a", stage.image(A)))
             await stage.until(lambda: not file.exists())
-
-    play(act)
-
-
-def test_a_mirror_that_goes_while_it_copies_costs_nothing_but_that_copy(play: Play) -> None:
-    async def act(stage: Stage) -> None:
-        stage.configure(stage.pace("10s", "10s"))
-        stage.write(mirror(f"{stage.host}/m"), monitor(), pod("a", stage.image(A)))
-        async with stage.process():
-            await stage.until(lambda: stage.metric("kuik_copy_pending_images") is not None)
-            stage.write(monitor(), pod("a", stage.image(A)))
-            await stage.until(lambda: stage.metric("kuik_copy_pending_images") is None)
-            asked = len(stage.registry.requests)
-            await stage.asked(asked + 3)
 
     play(act)
 
