@@ -148,7 +148,7 @@ def _table(summary: Summary, duration: Nanoseconds, *, color: bool) -> str:
         for s in summary.series
     ]
     laps = [
-        [r.host, r.owner, str(r.images), str(r.laps), _or_dash(r.last), format_duration(r.best_case), _ratio(r.ratio)]
+        [r.host, r.owner, str(r.images), str(r.laps), _or_dash(r.last), _or_dash(r.best_case), _ratio(r.ratio)]
         for r in summary.rings
     ]
     queues = [

@@ -96,7 +96,9 @@ class _Lease:
                 leadership.lose(str(lost))
                 return
             except (ClusterError, TimeoutError) as error:
-                log.warning("the lease was not renewed", extra={"lease": self._path, "reason": str(error)})
+                log.warning(
+                    "the lease was not renewed", extra={"lease": self._path, "reason": str(error) or "out of time"}
+                )
             else:
                 # from the start: the others count from when they saw it, which is later
                 leadership.renewed(start)

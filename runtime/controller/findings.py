@@ -49,7 +49,7 @@ class Findings:
         self._secrets = dict[str, set[str]]()
         self._repositories = dict[str, set[str]]()
         self._scanned = dict[str, Nanoseconds]()
-        self._remembered = set[str]()
+        self._remembered = dict[str, str | None]()
         self._records = dict[str, Record]()
 
     @property
@@ -57,12 +57,19 @@ class Findings:
         """What each monitor's pods use, and what is retained."""
         return self._uses
 
-    def remember(self, resource: Object) -> None:
-        """Learn from the status of a resource that is new to this process."""
+    def remember(self, resource: Object) -> bool:
+        """Learn from the status of a resource that is new to this process.
+
+        Returns:
+            Whether it has taken the place of another of the same name, too soon after that for a plan in between.
+        """
         owner, status = resource.label, resource.value.get("status")
-        if resource.kind not in _KINDS or owner in self._remembered:
-            return
-        self._remembered.add(owner)
+        uid = resource.value.get("metadata", {}).get("uid")
+        if resource.kind not in _KINDS or self._remembered.get(owner, "") == uid:
+            return False
+        if is_successor := owner in self._remembered:
+            self._forget(owner)
+        self._remembered[owner] = uid
         known: Document = status if isinstance(status, dict) else {}
         self.ledger.restore(owner, known, self._clocks.wall())
         self._conditions.restore(owner, known)
@@ -71,6 +78,7 @@ class Findings:
         self._repositories[owner] = {*texts(known, "repositories")}
         if (scanned := read_time(known.get("destinationScanned"))) is not None:
             self._scanned[owner] = scanned
+        return is_successor
 
     def take_records(self) -> Mapping[str, Record]:
         """Hand out, once, what the engine needs of the statuses that were remembered."""
@@ -102,7 +110,7 @@ class Findings:
         return gone
 
     def _forget(self, owner: str) -> None:
-        self._remembered.discard(owner)
+        self._remembered.pop(owner, None)
         self._conditions.forget(owner)
         self._repositories.pop(owner, None)
         self._scanned.pop(owner, None)

@@ -26,14 +26,15 @@ class Known(NamedTuple):
         since: when it was first so, in nanoseconds since 1970.
         checked: when that was last seen.
         digest: the last one known.
-        platforms: the digests in the index of that digest, each as right an answer to what runs.
+        platforms: the digests in the index of that digest, each as right an answer to what runs; None while nobody has
+            looked, so that nothing can be said of a drift.
     """
 
     verdict: Verdict
     since: Nanoseconds
     checked: Nanoseconds
     digest: str | None = None
-    platforms: frozenset[str] = frozenset()
+    platforms: frozenset[str] | None = None
 
 
 class Drift(NamedTuple):
@@ -75,7 +76,7 @@ class Ledger:
         since = before.since if before.verdict is response.verdict else at
         digest, platforms = response.digest or before.digest, response.platforms
         if platforms is None:
-            platforms = before.platforms if digest == before.digest else frozenset()
+            platforms = before.platforms if digest == before.digest else None
         self._known[owner][image] = Known(response.verdict, since, at, digest, platforms)
 
     def copied(self, owner: str, image: str, digest: str) -> None:
@@ -86,7 +87,9 @@ class Ledger:
         """Give a monitor's images of which no digest runs that the tag points at now."""
         for image, known in self.of(owner).items():
             runs = running.get(image)
-            if runs and known.digest is not None and runs.isdisjoint((known.digest, *known.platforms)):
+            if not runs or known.digest is None or known.platforms is None:
+                continue
+            if runs.isdisjoint((known.digest, *known.platforms)):
                 yield Drift(image, min(runs), known.digest)
 
     def moved(self, owner: str) -> Iterator[Drift]:
@@ -117,7 +120,7 @@ class Ledger:
         for entry in entries(status, "driftedImages"):
             if isinstance(digest := entry.get("upstreamDigest"), str):
                 before = known.get(entry["ref"]) or Known(Verdict.AVAILABLE, now, now)
-                known[entry["ref"]] = before._replace(digest=digest)
+                known[entry["ref"]] = before._replace(digest=digest, platforms=frozenset())
 
     def keep_only(self, tracked: Mapping[str, Collection[str]]) -> None:
         """Forget owners and images that are not tracked any more.

@@ -18,7 +18,6 @@ from runtime.registry import (
     DockerConfig,
     InvalidDockerConfig,
     Limits,
-    QuotaExceeded,
     Registry,
     RegistryClient,
     Repository,
@@ -197,7 +196,7 @@ def _response(verdict: RegistryVerdict, limits: Limits) -> Response:
     return Response(
         verdict=Verdict(verdict.reason),
         digest=verdict.digest if isinstance(verdict, Available) else None,
-        retry_after=verdict.retry_after if isinstance(verdict, QuotaExceeded) else None,
+        retry_after=limits.retry_after,
         quota_reset=limits.reset if limits.remaining == 0 else None,
         detail=verdict.message,
         platforms=verdict.platforms if isinstance(verdict, Available) else None,

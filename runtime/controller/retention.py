@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
 from compiler.duration import Nanoseconds
@@ -14,6 +15,11 @@ __all__ = ["LONGEST", "Retained", "read_retained", "retain"]
 
 LONGEST: Final = 5000
 """How many are kept; beyond, those that are unused longest go first (page 3, "Status")."""
+
+LARGEST: Final = 5 * 2**18
+"""Bytes that they may take in status: etcd takes 1.5 MiB of an object (``--max-request-bytes``)."""
+_ENTRY: Final = 140
+"""Bytes of an entry of ``retainedImages`` beside its reference, in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,9 @@ def retain(
     """
     lasting = [r for r in candidates.values() if r.ref not in used and now - r.unused_since < retention]
     lasting.sort(key=lambda r: (-r.unused_since, r.ref))
-    return {r.ref: r for r in sorted(lasting[:LONGEST], key=lambda r: r.ref)}, len(lasting) > LONGEST
+    sizes = accumulate(_ENTRY + len(r.ref) for r in lasting[:LONGEST])
+    kept = [r for r, size in zip(lasting, sizes, strict=False) if size <= LARGEST]
+    return {r.ref: r for r in sorted(kept, key=lambda r: r.ref)}, len(lasting) > len(kept)
 
 
 def read_retained(status: Mapping[str, Any]) -> Iterator[Retained]:

@@ -73,7 +73,7 @@ class Term:
         self._limiter = LimiterByKind(clocks.boot)
         self._queue = WorkQueue(self._limiter)
         self._writer = StatusWriter(cluster, self._queue, self._findings.status_of)
-        self._loop = ReconcileLoop(self._queue, self._writer.reconcile)
+        self._loop = ReconcileLoop(self._queue, self._write_status)
         self._carrier = Carrier(reader, self._findings, instruments, self._writer.written)
         self._pacer = Pacer(self._engine, clocks.boot, self._carrier.carry_out, self)
         self._scanner = Scanner(self._client, reader, clocks.boot, leadership.taken_at, self._scanned)
@@ -130,6 +130,11 @@ class Term:
         if not self._leadership.may_send(self._clocks.boot()):
             raise NotLeading("leadership has run out")
 
+    async def _write_status(self, key: Key) -> None:
+        """Write a status while leadership covers it: whoever was frozen would write what it knew over what is known."""
+        if self._leadership.may_send(self._clocks.boot()):
+            await self._writer.reconcile(key)
+
     # the plan
 
     async def _note_changes(self) -> None:
@@ -160,7 +165,9 @@ class Term:
         async with self._preparing:
             config, snapshot = self._config, self._observation.snapshot()
             for resource in snapshot.resources:
-                self._findings.remember(resource)
+                if self._findings.remember(resource):
+                    # what was written is gone with the predecessor
+                    self._writer.forget(resource.label)
             good = self._prepared.good if self._prepared is not None else {}
             past = Past(self._findings.uses, good, self._findings.ledger.digests())
             prepared = await asyncio.to_thread(prepare, config, snapshot, past, self._clocks.wall())

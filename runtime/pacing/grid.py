@@ -47,11 +47,6 @@ class Grid:
         if first > self.number:
             self._go_to(first)
 
-    def step(self) -> None:
-        """Leave the next window behind."""
-        self.number += 1
-        self.opens += self.interval
-
     def skip_missed(self, now: Nanoseconds) -> int:
         """Leave behind every window that ``now`` is too late for, and count them (W6)."""
         first = self.number

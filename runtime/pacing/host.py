@@ -20,6 +20,8 @@ __all__ = ["Host", "Memory"]
 
 _CHECK: Final = Operation.CHECK
 _LONGEST_HOLD: Final = 6 * HOUR  # W10
+# an image may be there although a request beside the first, for its index, was answered with 429
+_MAY_BE_RATIONED: Final = frozenset({Verdict.QUOTA_EXCEEDED, Verdict.AVAILABLE})
 
 
 class Memory(Protocol):
@@ -155,7 +157,7 @@ class Host:
         if response.quota_reset is not None:
             held_until = now + min(response.quota_reset, _LONGEST_HOLD)
             self.copies.hold(held_until)
-        if response.retry_after is not None and response.verdict is Verdict.QUOTA_EXCEEDED:
+        if response.retry_after is not None and response.verdict in _MAY_BE_RATIONED:
             held_until = now + min(response.retry_after, _LONGEST_HOLD)
             self.checks.hold(held_until)
             self.copies.hold(held_until)

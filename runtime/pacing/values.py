@@ -62,7 +62,8 @@ class Response(NamedTuple):
     Attributes:
         verdict: of the source, also for a copy.
         digest: what the source has, when it is available.
-        retry_after: how long a 429 asks to be left alone, from the end of the read; only with QuotaExceeded (W10).
+        retry_after: how long a 429 asks to be left alone, from the end of the read (W10): with QuotaExceeded, or with
+            Available when it answered a request beside the one that found the image.
         quota_reset: how long until the quota comes back, when the answer said that nothing remains of it (W10).
         failure: why a copy failed though its source may have answered; None for a check, or for a copy that arrived.
         detail: the words for people.

@@ -32,7 +32,7 @@ class RingSummary:
         images: in the ring at the end.
         laps: how many have ended.
         last: how long the last one took; None before one has ended.
-        best_case: images times interval.
+        best_case: images times interval; None when the host has gone.
     """
 
     host: str
@@ -40,7 +40,7 @@ class RingSummary:
     images: int
     laps: int
     last: Nanoseconds | None
-    best_case: Nanoseconds
+    best_case: Nanoseconds | None
 
     @property
     def ratio(self) -> float | None:
@@ -113,7 +113,9 @@ class Tally:
         for owner, status in statuses.items():
             for ring in status.rings:
                 laps, last = self._laps.get((ring.registry, owner), (0, None))
-                best = ring.images * intervals[ring.registry, Operation.CHECK]
+                # status may still hold a ring whose host went while the process was down
+                interval = intervals.get((ring.registry, Operation.CHECK))
+                best = None if interval is None else ring.images * interval
                 rings.append(RingSummary(ring.registry, owner, ring.images, laps, last, best))
             for queue in status.queues:
                 place = (queue.registry, owner)

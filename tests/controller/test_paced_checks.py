@@ -173,6 +173,32 @@ def test_a_host_that_asks_to_be_left_alone_is(play: Play) -> None:
     play(act)
 
 
+@pytest.mark.rule("W10")
+def test_an_index_that_may_not_be_read_holds_the_host_and_is_no_drift(play: Play) -> None:
+    two = index([image([layer(1)], platform="linux/amd64"), image([layer(2)], platform="linux/arm64")])
+    refusal = Reply(429, {"Retry-After": "65"})
+
+    async def act(stage: Stage) -> None:
+        stage.configure(stage.pace("10s"))
+        registry = SmallRegistry()
+        registry.put("x/a", "1", two)
+        refuses = [True]
+        stage.registry.otherwise = lambda seen: refusal if refuses[0] and seen.method == "GET" else registry(seen)
+        stage.write(monitor(), pod("a", stage.image("x/a:1"), **running(two.needs[0].digest)))
+        async with stage.process():
+            await stage.asked(2)
+            first = stage.clock.time()
+            await stage.until(lambda: stage.metric("kuik_registry_held_until_timestamp_seconds") is not None)
+            await stage.until(lambda: stage.status("ImageMonitor/all")["images"]["available"] == 1)
+            assert [] == stage.status("ImageMonitor/all")["driftedImages"]
+            refuses[0] = False
+            await stage.asked(4)
+            assert first + 69 <= stage.clock.time() <= first + 71
+            assert [] == stage.status("ImageMonitor/all")["driftedImages"]
+
+    play(act)
+
+
 @pytest.mark.rule("W4")
 def test_a_read_that_outlasts_its_interval_costs_windows_and_moves_none(
     play: Play, caplog: pytest.LogCaptureFixture

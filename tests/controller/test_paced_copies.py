@@ -73,6 +73,40 @@ def test_nothing_is_copied_before_the_destination_is_known(play: Play) -> None:
     play(act)
 
 
+@pytest.mark.parametrize("stands_still", ["answer", "body", "upload"])
+@pytest.mark.parametrize("timeout, after", [("0", 120), ("30s", 30)])
+def test_c3_a_copy_that_stands_still_fails_and_leaves_no_tag(
+    play: Play, stands_still: str, timeout: str, after: int
+) -> None:
+    async def act(stage: Stage) -> None:
+        async with destination(stage, "x/a:1") as (there, source, target):
+
+            def answer(seen: Seen) -> Reply:
+                reply = source(seen)
+                if "/blobs/" not in seen.path or stands_still == "upload":
+                    return reply
+                sent = b"HTTP/1.1 200 " if stands_still == "answer" else reply.encode("GET")[:-5]
+                return Reply(raw=sent, hang=True)
+
+            stage.registry.otherwise = answer
+            if stands_still == "upload":
+                there.otherwise = lambda seen: Reply(raw=b"", hang=True) if seen.method == "PUT" else target(seen)
+            config = stage.pace("10s", "10s")
+            config["registries"][stage.host]["copy"]["timeout"] = timeout
+            stage.configure(config)
+            stage.write(mirror(f"{there.host}/m"), pod("a", stage.image("x/a:1")))
+            async with stage.process():
+                await stage.asked(1)
+                began = stage.clock.now
+                await stage.until(lambda: bool(stage.status("ImageMirror/all").get("failedImagesCopy")))
+                (failed,) = stage.status("ImageMirror/all")["failedImagesCopy"]
+                assert ("Timeout", 1) == (failed["reason"], failed["attempts"])
+                assert after - 1 < stage.clock.now - began < after + 1
+                assert set() == target.tags(copy_of(stage, "x/a"))
+
+    play(act)
+
+
 def test_a_repository_is_recorded_before_anything_is_pushed_into_it(play: Play) -> None:
     async def act(stage: Stage) -> None:
         async with destination(stage, *AB) as (there, _, target):

@@ -105,6 +105,9 @@ def test_platforms_stay_with_their_digest() -> None:
     assert [] == list(ledger.drifted("o", runs))
 
     ledger.visited("o", "i", Response(Verdict.AVAILABLE, "sha256:2"), NOON)
+    assert [] == list(ledger.drifted("o", runs)), "nobody has looked into the new index"
+
+    ledger.visited("o", "i", Response(Verdict.AVAILABLE, "sha256:2", platforms=frozenset()), NOON)
     assert [Drift("i", "sha256:amd64", "sha256:2")] == list(ledger.drifted("o", runs))
 
 

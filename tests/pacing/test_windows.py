@@ -299,6 +299,15 @@ def test_w10_a_429_without_a_time_holds_nothing(lab: Any) -> None:
     assert [1, 2, 3, 4, 5] == driver.times(Outcome.USED, CHECK)
 
 
+def test_w10_an_image_that_is_there_may_come_with_a_time_too(lab: Any) -> None:
+    # the HEAD found it, and the GET of its index was answered with 429
+    driver = lab.drive(lab.host({"ImageMonitor/a": lab.images(9)}))
+    driver.answer = lambda _: Response(Verdict.AVAILABLE, "sha256:a", retry_after=2 * MINUTE + SECOND)
+    driver.run(5 * MINUTE)
+    assert [1, 4] == driver.times(Outcome.USED, CHECK)
+    assert [2, 3] == [n for n in driver.times(Outcome.HELD, CHECK) if n < 4]
+
+
 def test_w10_another_verdict_with_a_time_holds_nothing(lab: Any) -> None:
     driver = lab.drive(lab.host({"ImageMonitor/a": lab.images(9)}))
     driver.answer = lambda _: Response(Verdict.UNREACHABLE, None, retry_after=HOUR)

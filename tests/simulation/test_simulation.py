@@ -270,3 +270,13 @@ def test_the_summary_of_a_process_that_is_down_tells_what_status_holds(lab: Any)
     simulation = lab.simulation(lab.host({A: lab.images(6)}), [{"at": "7m", "restart": "1h"}])
     assert 6 + 2 == len([*simulation.run(30 * 60 * lab.second)])
     assert [1] == [ring.laps for ring in simulation.summary().rings]
+
+
+def test_the_summary_tells_of_a_ring_whose_host_went_while_the_process_was_down(lab: Any) -> None:
+    script = [{"at": "7m", "restart": "1h"}, {"at": "8m", "resources": ["other"]}]
+    other = lab.situation(lab.host({A: lab.images(2, host="quay.io")}, name="quay.io"))
+    simulation = lab.simulation(lab.host({A: lab.images(6)}), script, {"other": other})
+    assert 6 + 2 == len([*simulation.run(30 * 60 * lab.second)])
+    assert [("docker.io", 1, None, None)] == [
+        (ring.host, ring.laps, ring.best_case, ring.ratio) for ring in simulation.summary().rings
+    ]
