@@ -230,12 +230,13 @@ class Metrics:
         for labels in before.keys() - rings.keys():
             for gauge in (self._ring_images, self._cycle, self._cycle_started):
                 _forget(gauge, labels)
-        queues = {(name, queue.registry) for queue in status.queues}
-        for queue in status.queues:
-            self._pending.labels(name, queue.registry).set(len(queue.pending))
-        for gone in self._queues.get(owner, set()) - queues:
+        # before the first scan nobody knows what a mirror owes (R8)
+        queues = {(name, queue.registry): len(queue.pending) for queue in status.queues if queue.known}
+        for queued, pending in queues.items():
+            self._pending.labels(*queued).set(pending)
+        for gone in self._queues.get(owner, set()) - queues.keys():
             _forget(self._pending, gone)
-        self._rings[owner], self._queues[owner] = rings, queues
+        self._rings[owner], self._queues[owner] = rings, {*queues}
         if not rings and not queues:
             del self._rings[owner], self._queues[owner]
 

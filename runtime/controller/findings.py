@@ -189,5 +189,7 @@ class Findings:
     def _refused(self, prepared: Prepared, resource: Object) -> tuple[Document, list[Condition]]:
         """Say what is wrong beside what an earlier process knew, which is needed again when the spec is mended."""
         earlier = resource.value.get("status")
+        earlier = earlier if isinstance(earlier, dict) else {}
+        self._conditions.restore(resource.label, earlier)
         message = f"{prepared.compilation.refused[resource.label][0].message}; nothing of it is in force"
-        return earlier if isinstance(earlier, dict) else {}, [Condition("Ready", FALSE, "InvalidSpec", message)]
+        return earlier, [Condition("Ready", FALSE, "InvalidSpec", message)]

@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.controller.conftest import Play
 from tests.support.hostile import Hostile, Reply, Seen, hostile
 from tests.support.images import image, index, layer
 from tests.support.small_registry import SmallRegistry
-from tests.support.stage import Stage, condition, mirror, pod
+from tests.support.stage import Stage, condition, mirror, monitor, pod
 
 AB = ("x/a:1", "x/b:1")
 
@@ -173,6 +174,33 @@ def test_with_sync_a_tag_that_moved_is_copied_again(play: Play) -> None:
                 await stage.until(lambda: target.manifests[copy_of(stage, "x/a"), "1"][1] == moved.body)
                 await stage.until(lambda: stage.status("ImageMirror/all")["images"]["drifted"] == 0)
                 assert ("True", "InSync") == condition(stage.status("ImageMirror/all"), "DestinationInSync")
+
+    play(act)
+
+
+def test_a_mirror_that_goes_while_it_copies_costs_nothing_but_that_copy(play: Play) -> None:
+    async def act(stage: Stage) -> None:
+        async with destination(stage, *AB) as (there, _, target):
+
+            def slow(seen: Seen) -> Reply:
+                reply = target(seen)
+                return replace(reply, before=lambda: asyncio.sleep(45)) if seen.method == "POST" else reply
+
+            there.otherwise = slow
+            stage.configure(stage.pace("10s", "10s"))
+            pods = pod("a", *map(stage.image, AB))
+            stage.write(mirror(f"{there.host}/m"), monitor(), pods)
+            async with stage.process():
+                await stage.until(lambda: any(seen.method == "POST" for seen in there.requests))
+                stage.write(monitor(), pods)
+                await stage.until(lambda: stage.metric("kuik_copy_pending_images") is None)
+                assert not stage.has_status("ImageMirror/all")
+                checks = stage.metric("kuik_registry_windows_total", operation="Check", outcome="used") or 0
+                await asyncio.sleep(60)
+                assert checks + 5 <= (
+                    stage.metric("kuik_registry_windows_total", operation="Check", outcome="used") or 0
+                )
+                assert not stage.has_status("ImageMirror/all")
 
     play(act)
 

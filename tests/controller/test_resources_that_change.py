@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.controller.conftest import Play
-from tests.support.stage import Stage, condition, digest_of, mirror, monitor, pod
+from tests.support.stage import Stage, condition, digest_of, monitor, pod
 
 A, B = "x/a:1", "x/b:1"
 
@@ -52,7 +52,12 @@ def test_a_resource_that_is_wrong_at_the_start_keeps_its_cursor_until_it_is_mend
         async with stage.process():
             await stage.until(lambda: condition(stage.status("ImageMonitor/all"), "Ready")[1] == "InvalidSpec")
             assert stage.image(A) == cursor(stage)
+            (wrong,) = stage.status("ImageMonitor/all")["conditions"]
+            # what others change says nothing new of it
+            stage.write(pod("a", stage.image(A), stage.image(B)), monitor("other", suspend=True))
+            await stage.until(lambda: stage.has_status("ImageMonitor/other"))
             await asyncio.sleep(30)
+            assert [wrong] == stage.status("ImageMonitor/all")["conditions"]
             assert 1 == len(stage.registry.requests)
             stage.write(monitor(), name="mine")
             assert "/v2/x/b/manifests/1" == (await stage.asked(2))[1]
@@ -151,20 +156,6 @@ def test_a_status_that_can_not_be_removed_is_tried_again_and_files_are_still_wat
             file.touch()
             stage.write(monitor("one"), pod("a", stage.image(A)))
             await stage.until(lambda: not file.exists())
-
-    play(act)
-
-
-def test_a_mirror_that_goes_while_it_copies_costs_nothing_but_that_copy(play: Play) -> None:
-    async def act(stage: Stage) -> None:
-        stage.configure(stage.pace("10s", "10s"))
-        stage.write(mirror(f"{stage.host}/m"), monitor(), pod("a", stage.image(A)))
-        async with stage.process():
-            await stage.until(lambda: stage.metric("kuik_copy_pending_images") is not None)
-            stage.write(monitor(), pod("a", stage.image(A)))
-            await stage.until(lambda: stage.metric("kuik_copy_pending_images") is None)
-            asked = len(stage.registry.requests)
-            await stage.asked(asked + 3)
 
     play(act)
 

@@ -113,7 +113,7 @@ class Stage:
 
     async def until(self, happened: Callable[[], bool]) -> None:
         """Let time pass until something has happened; a process that ends by itself never lets it."""
-        for _ in range(100_000):
+        for _ in range(20_000):
             if happened():
                 return
             if self.running is not None and self.running.done():
