@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What the controller costs while it waits, and how late it is when fifty hosts open in the same instant.
 
-Two runs of ``kuik run`` as a process of its own: ten thousand hosts with nothing to read, and fifty registries on
-loopback, served by this process, whose windows all open at once each second. A window's lateness is taken where the
-engine has decided; a request's where the registry has read it, and both from the opening of the window.
+Three runs of ``kuik run`` as a process of its own: ten thousand hosts with nothing to read; fifty registries on
+loopback, served by this process, whose windows all open at once each second; the same while two thousand pods change.
+A window's lateness is taken where the engine has decided, a request's where the registry has read it, both from the
+opening of the window.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from runtime.clock import boot_clock
 
 HOSTS: Final = 10_000
 AT_ONCE: Final = 50
+PODS: Final = 2_000
 ONE_GRID: Final = 1_000_000_000
 # the names are those of the table; milliseconds and a share of a core
 LIMITS: Final = {"idle": 0.05, "decided": 20.0, "on the wire": 150.0}
@@ -109,11 +111,17 @@ class Registry(asyncio.Protocol):
         self.transport.write(ANSWER * data.count(b"\r\n\r\n"))
 
 
-async def crowd(folder: Path, seconds: float) -> tuple[list[float], list[float], float]:
+async def crowd(folder: Path, seconds: float, *, pods: int = 0) -> tuple[list[float], list[float], float]:
     """Give how late windows were decided, and requests were read by the registries, each sorted, in milliseconds.
 
     And the share of a core that it took.
+
+    Args:
+        folder: an empty one.
+        seconds: how long.
+        pods: so many run images of these registries; every two seconds the file with them is another one.
     """
+    Registry.arrived.clear()
     loop = asyncio.get_running_loop()
     servers = [await loop.create_server(Registry, "127.0.0.1", 0) for _ in range(AT_ONCE)]
     hosts = [f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers]
@@ -121,8 +129,11 @@ async def crowd(folder: Path, seconds: float) -> tuple[list[float], list[float],
     write(folder, {"registries": paced}, [f"{host}/x/{name}:1" for host in hosts for name in "abcd"])
     with kuik(folder) as process:
         await asyncio.to_thread(wait_for, folder / "state" / "pace.json")
-        before = cpu_of(process)
-        await asyncio.sleep(seconds)
+        before, until = cpu_of(process), time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if pods:
+                await asyncio.to_thread(write_pods, folder, hosts, pods, round(left))
+            await asyncio.sleep(min(left, 2))
         share = (cpu_of(process) - before) / seconds
     for server in servers:
         server.close()
@@ -149,6 +160,20 @@ def write(folder: Path, config: object, images: list[str]) -> None:
     (folder / "manifests" / "all.yaml").write_text("\n---\n".join(map(json.dumps, (monitor, pod))))
 
 
+def write_pods(folder: Path, hosts: list[str], pods: int, turn: int) -> None:
+    """Write pods of three containers each; one of them runs something else each turn."""
+    items = []
+    for n in range(pods):
+        images = (f"{hosts[(n + i) % len(hosts)]}/y/{n % 500}-{i}:{0 if n else turn}" for i in range(3))
+        containers = [{"name": f"c{i}", "image": image} for i, image in enumerate(images)]
+        items.append(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{n}"}, "spec": {"containers": containers}}
+        )
+    temporary = folder / "pods.new"
+    temporary.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    temporary.replace(folder / "manifests" / "pods.json")
+
+
 def wait_for(path: Path) -> None:
     """Wait until a file is there."""
     until = time.monotonic() + 60
@@ -173,16 +198,23 @@ def main() -> None:
     met = "yes" if share < LIMITS["idle"] else "NO"
     rows = [(f"{HOSTS} hosts, idle", f"{share:.1%}", f"{memory:.0f} MiB", f"{LIMITS['idle']:.0%}", met)]
     print_table(f"waiting, over {seconds:.0f} s", ("what", "of a core", "memory", "limit", "met"), rows)
-    with tempfile.TemporaryDirectory() as folder:
-        decided, wire, share = asyncio.run(crowd(Path(folder), seconds))
+    for pods in (0, PODS):
+        with tempfile.TemporaryDirectory() as folder:
+            print_lateness(asyncio.run(crowd(Path(folder), seconds, pods=pods)), seconds, pods)
+
+
+def print_lateness(measured: tuple[list[float], list[float], float], seconds: float, pods: int) -> None:
+    """Print a table of what ``crowd`` gave."""
+    decided, wire, share = measured
     rows = []
     for name, late in (("decided", decided), ("on the wire", wire)):
         shown = [f"{at(q, late):.1f} ms" for q in (0.5, 0.99, 1.0)]
         met = "yes" if at(0.99, late) < LIMITS[name] else "NO"
         rows.append((name, *shown, f"{LIMITS[name]:.0f} ms", met))
     header = ("late", "median", "p99", "worst", "limit at p99", "met")
-    title = f"{AT_ONCE} hosts in the same instant each second, over {seconds:.0f} s, {share:.0%} of a core"
-    print_table(title, header, rows)
+    what = f"{AT_ONCE} hosts in the same instant each second"
+    besides = f", while {pods} pods change" if pods else ""
+    print_table(f"{what}{besides}, over {seconds:.0f} s, {share:.0%} of a core", header, rows)
 
 
 if __name__ == "__main__":
