@@ -92,6 +92,14 @@ class Ledger:
             if runs.isdisjoint((known.digest, *known.platforms)):
                 yield Drift(image, min(runs), known.digest)
 
+    def undecided(self, owner: str, running: Mapping[str, frozenset[str]]) -> int:
+        """Count a monitor's images whose tag points at an index that nobody could look into: they may have drifted."""
+        return sum(
+            known.digest is not None and known.platforms is None and known.digest not in running[image]
+            for image, known in self.of(owner).items()
+            if running.get(image)
+        )
+
     def moved(self, owner: str) -> Iterator[Drift]:
         """Give a mirror's copies whose tag has moved at its origin."""
         known = self.of(owner)

@@ -92,7 +92,11 @@ def monitor_status(monitor: ImageMonitor, use: Use, finding: Finding) -> tuple[D
     conditions = [
         _ready(finding),
         _all_available(len(unavailable), unknown),
-        _no_drift(len(drifted), unknown, is_watched=monitor.drift_detection),
+        _no_drift(
+            len(drifted),
+            unknown + finding.ledger.undecided(finding.owner, use.running),
+            is_watched=monitor.drift_detection,
+        ),
         *_truncated(
             use.is_truncated, "more images are retained than a status keeps; those unused longest were dropped"
         ),

@@ -106,9 +106,11 @@ def test_platforms_stay_with_their_digest() -> None:
 
     ledger.visited("o", "i", Response(Verdict.AVAILABLE, "sha256:2"), NOON)
     assert [] == list(ledger.drifted("o", runs)), "nobody has looked into the new index"
+    assert 1 == ledger.undecided("o", runs)
 
     ledger.visited("o", "i", Response(Verdict.AVAILABLE, "sha256:2", platforms=frozenset()), NOON)
     assert [Drift("i", "sha256:amd64", "sha256:2")] == list(ledger.drifted("o", runs))
+    assert 0 == ledger.undecided("o", runs)
 
 
 def test_a_ledger_forgets_what_is_not_tracked() -> None:
