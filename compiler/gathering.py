@@ -112,6 +112,7 @@ class Gathered:
         wrong = [*_check_object(found)]
         self.found += wrong
         self.found += resource_checks.globs_can_match(found)
+        self.found += resource_checks.cleanup_is_not_built(found)
         errors = [d for d in wrong if d.severity is Severity.ERROR]
         if errors:
             self.refused.setdefault(found.label, []).extend(errors)

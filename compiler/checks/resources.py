@@ -15,6 +15,7 @@ from compiler.selectors import selector_errors
 from compiler.source import Object
 
 __all__ = [
+    "cleanup_is_not_built",
     "destinations_do_not_nest",
     "globs_can_match",
     "listed_platforms_are_there",
@@ -55,6 +56,15 @@ def one_form_of_prefix(found: Object) -> Iterator[Diagnostic]:
             message = f'"{here}" covers {one}, the entry before it {other}'
             yield place.error(Code.MIXED_PREFIXES, message, 'end all prefixes of a list with "/", or none')
             return
+
+
+def cleanup_is_not_built(found: Object) -> Iterator[Diagnostic]:
+    """Warn of a mirror that asks for a cleanup: nothing is deleted by this version."""
+    spec: Any = found.value.get("spec")
+    cleanup = spec.get("cleanup") if isinstance(spec, dict) else None
+    if isinstance(cleanup, dict) and cleanup.get("enabled") is True:
+        message = "cleanup is not built yet: nothing will be deleted from the destination"
+        yield (found.place / "spec" / "cleanup" / "enabled").warning(Code.NOT_BUILT_YET, message)
 
 
 def unique_names(resources: Sequence[Resource]) -> Iterator[tuple[Resource, Diagnostic]]:
