@@ -42,6 +42,12 @@ class Compilation:
     counts: Counts = field(default_factory=Counts)
     refused: Mapping[str, Sequence[Diagnostic]] = field(default_factory=dict)
 
+    def also(self, found: Iterable[Diagnostic]) -> Compilation:
+        """Give the compilation with more diagnostics; one with an error among all of them has no plan."""
+        diagnostics = _sorted((*self.diagnostics, *found))
+        is_refused = any(d.severity is Severity.ERROR for d in diagnostics)
+        return replace(self, plan=None if is_refused else self.plan, diagnostics=diagnostics)
+
 
 def compile_plan(config: Text | None, manifests: Iterable[Text]) -> Compilation:
     """Compile a configuration and manifests into a plan.

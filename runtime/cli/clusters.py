@@ -11,7 +11,7 @@ import click
 
 from compiler.compilation import Compilation, compile_state
 from compiler.config import Config
-from compiler.diagnostics import Diagnostic, Severity
+from compiler.diagnostics import Diagnostic
 from compiler.reading import read_config
 from runtime.cluster.errors import ClusterError
 from runtime.cluster.kube import read_cluster
@@ -35,14 +35,8 @@ def compile_cluster(config: str | None, kubeconfig: str | None, context: str | N
     snapshot = _read(settings.insecure, kubeconfig, context)
     workloads = tuple(s.workload for s in snapshot.sightings)
     compilation = compile_state(settings, snapshot.resources, workloads, snapshot.namespaces)
-    diagnostics = sorted((*found, *snapshot.diagnostics, *compilation.diagnostics), key=lambda d: d.sort_key)
-    refused = any(d.severity is Severity.ERROR for d in diagnostics)
-    return replace(
-        compilation,
-        plan=None if refused else compilation.plan,
-        diagnostics=tuple(diagnostics),
-        counts=replace(compilation.counts, workloads=len(workloads)),
-    )
+    counted = replace(compilation, counts=replace(compilation.counts, workloads=len(workloads)))
+    return counted.also((*found, *snapshot.diagnostics))
 
 
 def statuses_of_cluster(kubeconfig: str | None, context: str | None) -> Mapping[str, Mapping[str, Any]]:

@@ -17,5 +17,4 @@ def foreseen(compilation: Compilation) -> Compilation:
         return compilation
     plan, model = forecast(compilation.plan), compilation.model
     late = (*laps_fit_the_retention(model, plan), *queues_drain_in_a_day(model, plan))
-    diagnostics = sorted((*compilation.diagnostics, *late), key=lambda d: d.sort_key)
-    return replace(compilation, plan=plan, diagnostics=tuple(diagnostics))
+    return replace(compilation, plan=plan).also(late)

@@ -13,7 +13,7 @@ import click
 
 from compiler.changes import plural
 from compiler.compilation import Compilation, compile_plan
-from compiler.diagnostics import Diagnostic, Severity
+from compiler.diagnostics import Diagnostic
 from compiler.gathering import Counts
 from compiler.render import text
 from compiler.source import Text
@@ -94,11 +94,7 @@ def compile_inputs(inputs: Inputs) -> Compilation:
         else:
             unread.append(read)
     files = read_files(inputs.paths, exclude=inputs.exclude, besides=inputs.config)
-    compilation = compile_plan(config, files.texts)
-    diagnostics = sorted([*unread, *files.diagnostics, *compilation.diagnostics], key=lambda d: d.sort_key)
-    refused = any(d.severity is Severity.ERROR for d in diagnostics)
-    plan = None if refused else compilation.plan
-    return Compilation(plan, tuple(diagnostics), compilation.model, compilation.counts)
+    return compile_plan(config, files.texts).also((*unread, *files.diagnostics))
 
 
 def report(diagnostics: Sequence[Diagnostic], stream: TextIO | None = None) -> None:

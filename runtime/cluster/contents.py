@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from compiler.diagnostics import Diagnostic, Severity
+from compiler.gathering import PRINTED
 from compiler.resources import GROUP
 from compiler.source import Object, Text, flatten, read_documents
 from compiler.workloads import ImageComplaints, is_workload
@@ -14,9 +15,6 @@ from runtime.cluster.port import Sighting, Snapshot, Topic
 from runtime.cluster.reading import labels_of, read_docker_config, read_platform, read_sighting
 
 __all__ = ["Contents", "merge", "read_contents"]
-
-_PRINTED: Final = frozenset({"WindowPlan", "WindowPlanDiff"})
-"""What kuik itself prints: a committed plan beside the manifests is no resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ def read_contents(text: Text, insecure: frozenset[str]) -> Contents:
             sighting, odd = read_sighting(found, insecure, complaints)
             diagnostics += odd
             sightings += [sighting] if sighting is not None else []
-        elif found.group == GROUP and found.kind not in _PRINTED:
+        elif found.group == GROUP and found.kind not in PRINTED:
             resources.append(found)
         elif found.group == "" and found.kind == "Namespace":
             namespaces[name] = labels_of(found.value)
